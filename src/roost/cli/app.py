@@ -1,0 +1,132 @@
+"""The commands, and what a person sees when one of them fails."""
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import structlog
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+
+from roost import __version__
+from roost.cli import terminal
+from roost.cli.backup import back_up
+from roost.cli.doctor import diagnose, mend
+from roost.cli.logs import configure_logs
+from roost.cli.run import run_server
+from roost.cli.settings import Settings, flag, read_config
+from roost.core.config import Config, LogLevel
+from roost.core.errors import ConfigError, RoostError
+from roost.testing.faults import arm_from_environment
+
+log = structlog.stdlib.get_logger("roost.cli")
+
+app = App(
+    name="roost",
+    help="A self-hosted agent server whose sessions never lose a turn.",
+    help_format="plaintext",
+    version=f"Roost {__version__}",
+)
+_NO_FLAGS = Settings()
+
+
+@app.default
+@app.command
+def run(
+    *,
+    host: Annotated[str | None, flag("HOST", "The address to listen on.")] = None,
+    port: Annotated[str | None, flag("PORT", "The port to listen on; 0 takes a free one.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """Start Roost, as `roost` alone does too."""
+    run_server(_configure(settings, host=host, port=port), terminal.out())
+
+
+@app.command
+def doctor(
+    *,
+    repair: Annotated[
+        bool, Parameter(negative=(), help="Mend a damaged store; a copy of it is made first.")
+    ] = False,
+    settings: Settings = _NO_FLAGS,
+) -> int:
+    """Check everything that Roost needs, and say what to do about what is wrong."""
+    config = _configure(settings)
+    if repair:
+        mend(config, terminal.out())
+    return diagnose(config, terminal.out())
+
+
+@app.command
+def backup(
+    destination: Annotated[
+        Path | None, Parameter(help="A folder to make; by default one here, named after the time.")
+    ] = None,
+    /,
+    *,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """Copy everything that Roost keeps, also while it runs."""
+    back_up(_configure(settings), destination, terminal.out())
+
+
+@app.command
+def version() -> None:
+    """Say which Roost this is."""
+    terminal.out().print(f"Roost {__version__}")
+
+
+def main() -> NoReturn:
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command line; the exit code is 2 if what was asked for makes no sense."""
+    terminal.prepare_streams()
+    _configure_logs("info")
+    try:
+        arm_from_environment(os.environ)
+        return _call(arguments)
+    except CycloptsError as error:
+        return _fail(_explain(error), 2)
+    except ConfigError as error:
+        return _fail(str(error), 2)
+    except RoostError as error:
+        return _fail(str(error), 1)
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        log.exception("unexpected error")
+        return _fail("Roost stopped at an error it did not expect. The log above says more.", 1)
+
+
+def _call(arguments: list[str]) -> int:
+    result: object = app(
+        arguments, exit_on_error=False, print_error=False, result_action="return_value"
+    )
+    return result if isinstance(result, int) else 0
+
+
+def _configure(settings: Settings, host: str | None = None, port: str | None = None) -> Config:
+    config = read_config(settings, os.environ, host=host, port=port)
+    _configure_logs(config.log.level)
+    return config
+
+
+def _configure_logs(level: LogLevel) -> None:
+    configure_logs(level, sys.stderr, color=not terminal.err().no_color)
+
+
+def _fail(message: str, code: int) -> int:
+    terminal.err().print(message)
+    return code
+
+
+def _explain(error: CycloptsError) -> str:
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        word = error.unused_tokens[0]
+        close = difflib.get_close_matches(word, [*app], n=1)
+        hint = f" Did you mean `roost {close[0]}`?" if close else ""
+        return f"{word!r} is one word too many.{hint} `roost --help` shows what there is."
+    return f"{error} `roost --help` shows what there is."

@@ -1,0 +1,19 @@
+"""`roost backup`: a copy of everything, and how to come back to it."""
+
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.filesize import decimal
+
+from roost.core.config import Config
+from roost.store.sqlite import backup
+
+
+def back_up(config: Config, destination: Path | None, out: Console) -> None:
+    name = f"roost-backup-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    made = backup.backup(config.data, (destination or Path(name)).absolute())
+    out.print(f"Backed up {made.sessions} sessions, {decimal(made.bytes)}, to {made.path}")
+    out.print("To restore it, start Roost on a copy of that folder:")
+    out.print(f"  cp -a {made.path} NEW_FOLDER")
+    out.print("  roost run --data NEW_FOLDER")

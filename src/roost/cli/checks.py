@@ -1,0 +1,165 @@
+"""What `roost doctor` looks at; none of it writes, and all of it works beside a running server."""
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import apsw
+
+from roost.core.config import Config
+from roost.core.errors import AddressUnusable, PortTaken, RoostError
+from roost.http.server import bind
+from roost.store.folder import Owner, holder
+from roost.store.migrations import SCHEMA_VERSION
+from roost.store.sqlite import repair
+
+_MB = 1_000_000
+
+# Earlier ones could lose a commit when a checkpoint reset the write-ahead log.
+_SQLITE_NEEDED = (3, 51, 3)
+
+_OTHER_FOLDER = "Choose another folder with --data."
+
+
+class Finding(NamedTuple):
+    state: Literal["good", "warn", "bad"]
+    subject: str
+    found: str
+    advice: str = ""
+
+
+def examine(config: Config) -> Iterator[Finding]:
+    yield python_version(sys.version_info[:3])
+    yield sqlite_version(apsw.sqlite_lib_version())
+    folder = list(data_folder(config.data))
+    yield from folder
+    yield free_disk(shutil.disk_usage(_nearest(config.data)).free)
+    owner = None
+    if config.data.is_dir() and all(finding.state != "bad" for finding in folder):
+        yield from store(config.data)
+        owner = holder(config.data)
+        yield held_by(owner)
+    yield port(config.server.host, config.server.port, owner)
+
+
+def python_version(version: tuple[int, int, int]) -> Finding:
+    found = ".".join(map(str, version))
+    if version >= (3, 11):
+        return Finding("good", "Python", found)
+    return Finding("bad", "Python", found, "Install Python 3.11 or newer.")
+
+
+def sqlite_version(found: str) -> Finding:
+    if tuple(map(int, found.split("."))) >= _SQLITE_NEEDED:
+        return Finding("good", "SQLite", found)
+    needed = ".".join(map(str, _SQLITE_NEEDED))
+    return Finding("bad", "SQLite", found, f"Install an apsw with SQLite {needed} or newer.")
+
+
+def data_folder(folder: Path) -> Iterator[Finding]:
+    subject = "Data folder"
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        yield _folder_to_come(folder)
+        return
+    except OSError as error:
+        yield Finding("bad", subject, f"{folder}: {error.strerror}", _OTHER_FOLDER)
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        yield Finding("bad", subject, f"{folder} is not a folder", _OTHER_FOLDER)
+    elif status.st_uid != os.geteuid():
+        found = f"{folder} belongs to user {status.st_uid}, and this is user {os.geteuid()}"
+        yield Finding("bad", subject, found, f"Run Roost as that user. {_OTHER_FOLDER}")
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        yield Finding("bad", subject, f"{folder} is not writable", f"Run `chmod 700 {folder}`.")
+    elif status.st_mode & 0o077:
+        found = f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):04o})"
+        yield Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")
+    else:
+        yield Finding("good", subject, str(folder))
+
+
+def _folder_to_come(folder: Path) -> Finding:
+    parent = _nearest(folder)
+    if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
+        return Finding("good", "Data folder", f"{folder}, made at the first start")
+    return Finding(
+        "bad", "Data folder", f"{folder} can't be made: {parent} is not writable", _OTHER_FOLDER
+    )
+
+
+def free_disk(free: int) -> Finding:
+    found = f"{free / 1000 / _MB:.1f} GB free" if free >= 1000 * _MB else f"{free // _MB} MB free"
+    advice = "Make room: without it, Roost can't take messages."
+    if free < 100 * _MB:
+        return Finding("bad", "Disk", found, advice)
+    if free < 1000 * _MB:
+        return Finding("warn", "Disk", found, advice)
+    return Finding("good", "Disk", found)
+
+
+def store(folder: Path) -> Iterator[Finding]:
+    try:
+        version = repair.schema_version(folder)
+        problems = repair.check(folder)
+    except RoostError as error:
+        yield Finding("bad", "Store", str(error))
+        return
+    if problems:
+        more = f", and {len(problems) - 3} more" if len(problems) > 3 else ""
+        yield Finding(
+            "bad",
+            "Store",
+            "; ".join(problems[:3]) + more,
+            "Stop Roost and run `roost doctor --repair`; it makes a copy first.",
+        )
+    elif version is None:
+        yield Finding("good", "Store", "none yet, made at the first start")
+    else:
+        yield Finding("good", "Store", "whole")
+        yield schema(version)
+
+
+def schema(version: int) -> Finding:
+    if version > SCHEMA_VERSION:
+        return Finding(
+            "warn",
+            "Schema",
+            f"{version}, written by a newer Roost (this one knows {SCHEMA_VERSION})",
+            "Upgrade Roost.",
+        )
+    to_come = f", becomes {SCHEMA_VERSION} at the next start" if version < SCHEMA_VERSION else ""
+    return Finding("good", "Schema", f"{version}{to_come}")
+
+
+def held_by(owner: Owner | None) -> Finding:
+    if owner is None:
+        return Finding("good", "In use by", "nobody")
+    started = datetime.fromtimestamp(owner.started_at / 1000, UTC).isoformat(" ", "seconds")
+    where = f", {owner.address}" if owner.address else ""
+    return Finding(
+        "good", "In use by", f"process {owner.pid} on {owner.host}, started {started}{where}"
+    )
+
+
+def port(host: str, number: int, owner: Owner | None) -> Finding:
+    try:
+        bind(host, number).close()
+    except PortTaken as error:
+        if owner and owner.address and owner.address.endswith(f":{number}"):
+            return Finding("good", "Port", f"{number}, held by process {owner.pid}")
+        return Finding("bad", "Port", f"{number} on {host} is taken", str(error))
+    except AddressUnusable as error:
+        return Finding("bad", "Port", f"{number} on {host} can't be used", str(error))
+    return Finding("good", "Port", f"{number or 'any'}, free")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself or the first of its parents that is there."""
+    return next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))

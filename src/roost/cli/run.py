@@ -1,0 +1,56 @@
+"""`roost run`: the server, from the first line it prints to its clean stop."""
+
+import asyncio
+import signal
+
+import uvloop
+from rich.console import Console
+
+from roost import __version__
+from roost.core.config import Config
+from roost.http.server import address, bind, serve
+from roost.wiring import running
+
+
+def run_server(config: Config, out: Console) -> None:
+    uvloop.run(_run(config, out))
+
+
+async def _run(config: Config, out: Console) -> None:
+    stop = asyncio.Event()
+    set_on_signal(stop)
+    # The store comes before the port: of two servers on one data folder, the second learns who
+    # the first is rather than only that a port is taken.
+    async with running(config) as roost:
+        with bind(config.server.host, config.server.port) as listener:
+
+            def ready() -> None:
+                roost.store.announce(address(listener))
+                out.print(f"Roost {__version__}")
+                out.print(f"  Address  {address(listener)}")
+                out.print(f"  Data     {config.data}")
+                out.print("Stop with Ctrl-C.")
+
+            await serve(
+                roost.app,
+                listener,
+                ready=ready,
+                stop=stop,
+                log_requests=config.log.level == "debug",
+            )
+    out.print("Stopped.")
+
+
+def set_on_signal(stop: asyncio.Event) -> None:
+    """The first signal asks for a clean stop; the second takes its default action, at once."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def received() -> None:
+        stop.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in signals:
+        loop.add_signal_handler(number, received)

@@ -1,0 +1,62 @@
+"""The flags that every command takes, and the configuration they end up in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from roost.core.config import Config, ConfigFile, load, xdg_folder
+from roost.core.errors import ConfigError
+
+
+def flag(metavar: str, help: str) -> Parameter:
+    return Parameter(metavar=metavar, help=help)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Settings:
+    """Flags as text, so that one place judges values wherever they come from."""
+
+    data: Annotated[str | None, flag("FOLDER", "Where Roost keeps everything.")] = None
+    config: Annotated[str | None, flag("FILE", "The configuration file.")] = None
+    log_level: Annotated[str | None, flag("LEVEL", "debug, info, warning or error.")] = None
+
+
+def read_config(
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    host: str | None = None,
+    port: str | None = None,
+) -> Config:
+    flags = {
+        "--data": settings.data,
+        "--host": host,
+        "--port": port,
+        "--log-level": settings.log_level,
+    }
+    config = load(_read_file(settings, environ), environ, flags)
+    return msgspec.structs.replace(config, data=config.data.absolute())
+
+
+def _read_file(settings: Settings, environ: Mapping[str, str]) -> ConfigFile | None:
+    named = settings.config or environ.get("ROOST_CONFIG")
+    folder = xdg_folder(environ, "XDG_CONFIG_HOME", ".config")
+    if named:
+        path = Path(named).expanduser().absolute()
+    elif folder is not None:
+        path = folder / "roost" / "roost.toml"
+    else:
+        return None
+    try:
+        return ConfigFile(path, path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise ConfigError(f"There is no configuration file {path}.") from None
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The configuration file {path} can't be read: {error}.") from error

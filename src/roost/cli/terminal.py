@@ -1,0 +1,26 @@
+"""Where commands print: plain text, coloured only where colour is welcome."""
+
+import io
+import sys
+
+from rich.console import Console
+
+
+def prepare_streams() -> None:
+    """A path or a mark that the terminal's encoding lacks must not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def out() -> Console:
+    return _console(stderr=False)
+
+
+def err() -> Console:
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    # What is printed holds paths and words of other programs: none of it is markup.
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -1,0 +1,72 @@
+"""Ids that sort by the time they were made and say what they name."""
+
+import hashlib
+import secrets
+import threading
+import time
+from typing import NewType
+
+UserId = NewType("UserId", str)
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", str)
+MessageId = NewType("MessageId", str)
+ToolCallId = NewType("ToolCallId", str)
+BlobId = NewType("BlobId", str)
+Token = NewType("Token", int)
+"""A fencing token: grows with every claim of a lease, never goes back."""
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_RANDOM_BITS = 80
+
+
+class _Sequence:
+    """128 bits: 48 of milliseconds, 80 of chance; within a millisecond it counts on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def next(self) -> int:
+        made = (time.time_ns() // 1_000_000 << _RANDOM_BITS) | secrets.randbits(_RANDOM_BITS)
+        with self._lock:
+            if made >> _RANDOM_BITS <= self._last >> _RANDOM_BITS:
+                # Same millisecond, or a clock set back: stay ahead of what was given out. A stride
+                # of chance rather than 1, so that one id does not tell the next.
+                made = self._last + 1 + secrets.randbits(32)
+            self._last = made
+            return made
+
+
+_sequence = _Sequence()
+
+
+def _encode(number: int) -> str:
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def new_user_id() -> UserId:
+    return UserId("usr_" + _encode(_sequence.next()))
+
+
+def new_session_id() -> SessionId:
+    return SessionId("ses_" + _encode(_sequence.next()))
+
+
+def new_turn_id() -> TurnId:
+    return TurnId("trn_" + _encode(_sequence.next()))
+
+
+def new_message_id() -> MessageId:
+    return MessageId("msg_" + _encode(_sequence.next()))
+
+
+def new_tool_call_id() -> ToolCallId:
+    return ToolCallId("cal_" + _encode(_sequence.next()))
+
+
+def derived_id(old: str, salt: str) -> str:
+    """An id of the same kind in place of one that is taken: the same for the same salt."""
+    kind, _, _ = old.partition("_")
+    digest = hashlib.blake2b(f"{salt}\x00{old}".encode(), digest_size=16).digest()
+    return f"{kind}_{_encode(int.from_bytes(digest))}"

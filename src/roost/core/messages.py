@@ -1,0 +1,140 @@
+"""What a conversation is made of: messages with typed parts, and their stored form."""
+
+from typing import Literal
+
+import msgspec
+
+from roost.core.ids import BlobId, MessageId, ToolCallId, TurnId
+
+Role = Literal["user", "assistant", "tool", "note"]
+"""`tool` carries results; `note` is Roost's own voice: a compaction's summary, a notice."""
+
+
+class TextPart(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
+    text: str
+
+
+class ContextPart(msgspec.Struct, frozen=True, tag_field="kind", tag="context"):
+    """What was added to a user's message for its turn (the time, recalled memories): kept with the
+    message and sent again as it was, so that later requests repeat the same bytes."""
+
+    label: str
+    text: str
+
+
+class ReasoningPart(msgspec.Struct, frozen=True, tag_field="kind", tag="reasoning"):
+    """`payload` is opaque and goes back only to the `origin` (provider and model) that made it."""
+
+    text: str
+    payload: str | None = None
+    origin: str | None = None
+    duration_ms: int | None = None
+
+
+class ImagePart(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
+    blob: BlobId
+    media_type: str
+    name: str | None = None
+
+
+class FilePart(msgspec.Struct, frozen=True, tag_field="kind", tag="file"):
+    blob: BlobId
+    media_type: str
+    name: str
+    size: int
+
+
+class ToolCallPart(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_call"):
+    """`arguments` is the JSON text exactly as the model wrote it; `wire_id` is the model's own name
+    for the call, where it gave one."""
+
+    call: ToolCallId
+    name: str
+    arguments: str
+    wire_id: str | None = None
+
+
+class ToolResultPart(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_result"):
+    call: ToolCallId
+    content: tuple[TextPart | ImagePart | FilePart, ...]
+    error: bool = False
+
+
+class UnknownPart(msgspec.Struct, frozen=True):
+    """A part this version can't read. Its bytes are kept and written back as they were."""
+
+    raw: bytes
+
+
+KnownPart = (
+    TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart
+)
+Part = KnownPart | UnknownPart
+
+
+class Message(msgspec.Struct, frozen=True):
+    """`position` orders a session's history; `born` and `gone` are the epochs between which it
+    was part of it."""
+
+    id: MessageId
+    role: Role
+    parts: tuple[Part, ...]
+    turn: TurnId | None = None
+    partial: bool = False
+    position: int = 0
+    born: int = 0
+    gone: int | None = None
+    created_at: int = 0
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A message that is about to be written: the store gives it its place and its time."""
+
+    id: MessageId
+    role: Role
+    parts: tuple[Part, ...]
+    partial: bool = False
+
+
+_decode_known = msgspec.json.Decoder(tuple[KnownPart, ...]).decode
+_decode_one = msgspec.json.Decoder(KnownPart).decode
+_decode_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def _inline(part: KnownPart | UnknownPart) -> KnownPart | msgspec.Raw:
+    return msgspec.Raw(part.raw) if isinstance(part, UnknownPart) else part
+
+
+def encode_parts(parts: tuple[Part, ...]) -> str:
+    return msgspec.json.encode([_inline(part) for part in parts]).decode()
+
+
+def decode_parts(stored: str | bytes) -> tuple[Part, ...]:
+    """Read what `encode_parts` wrote, in this or in a newer version of Roost."""
+    try:
+        return _decode_known(stored)
+    except msgspec.ValidationError:
+        return tuple([_lenient(raw) for raw in _decode_raw(stored)])
+
+
+def _lenient(raw: msgspec.Raw) -> Part:
+    try:
+        return _decode_one(raw)
+    except msgspec.ValidationError:
+        return UnknownPart(bytes(raw))
+
+
+def attachments(parts: tuple[Part, ...]) -> set[BlobId]:
+    """The blobs these parts name, those inside tool results included."""
+    found: set[BlobId] = set()
+    for part in parts:
+        if isinstance(part, ImagePart | FilePart):
+            found.add(part.blob)
+        elif isinstance(part, ToolResultPart):
+            found |= attachments(part.content)
+    return found
+
+
+def plain_text(parts: tuple[Part, ...]) -> str:
+    """The words a person wrote or reads: text parts only."""
+    return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))

@@ -1,0 +1,113 @@
+"""Turns and tool calls: their states, and which state may follow which."""
+
+from typing import Literal
+
+import msgspec
+
+from roost.core.errors import Conflict
+from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId
+from roost.core.messages import Part
+
+TurnState = Literal[
+    "queued",
+    "running",
+    "waiting",
+    "completed",
+    "failed",
+    "cancelled",
+    "interrupted",
+    "removed",
+    "merged",
+]
+"""`waiting` is parked until a person answers; `removed` was taken out of the queue; `merged` is a
+steer that became part of the running turn."""
+
+TURN_MOVES: dict[TurnState, frozenset[TurnState]] = {
+    "queued": frozenset({"running", "failed", "removed", "merged"}),
+    "running": frozenset({"waiting", "completed", "failed", "cancelled", "interrupted"}),
+    "waiting": frozenset({"running", "failed", "cancelled"}),
+    # A turn that stopped short can be continued.
+    "interrupted": frozenset({"running"}),
+    "failed": frozenset({"running"}),
+    "cancelled": frozenset({"running"}),
+    "completed": frozenset(),
+    "removed": frozenset(),
+    "merged": frozenset(),
+}
+
+EndState = Literal["completed", "failed", "cancelled", "interrupted"]
+
+ToolCallState = Literal[
+    "requested", "waiting", "running", "done", "failed", "denied", "cancelled", "unknown"
+]
+"""`unknown`: it was running when Roost died, so nobody knows whether it took effect."""
+
+TOOL_CALL_MOVES: dict[ToolCallState, frozenset[ToolCallState]] = {
+    "requested": frozenset({"waiting", "running", "failed", "denied", "cancelled"}),
+    "waiting": frozenset({"running", "denied", "cancelled", "requested"}),
+    "running": frozenset({"done", "failed", "cancelled", "unknown"}),
+    "done": frozenset(),
+    "failed": frozenset(),
+    "denied": frozenset(),
+    "cancelled": frozenset(),
+    "unknown": frozenset(),
+}
+
+
+class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What may differ from turn to turn on the same agent (A3)."""
+
+    effort: str | None = None
+
+
+class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A message on its way in. The id is the sender's, so that sending again is harmless; the key,
+    where a client has one of its own, does the same across ids."""
+
+    id: TurnId
+    parts: tuple[Part, ...]
+    key: str | None = None
+    steer: bool = False
+    route: str | None = None
+    options: TurnOptions = TurnOptions()
+    ephemeral: bool = False
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    id: TurnId
+    session: SessionId
+    state: TurnState
+    steer: bool
+    route: str | None
+    options: TurnOptions
+    ephemeral: bool
+    parts: tuple[Part, ...]
+    message: MessageId | None
+    step: int
+    attempt: int
+    reason: str | None
+    undone: int | None
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    call: ToolCallId
+    turn: TurnId
+    name: str
+    arguments: str
+    state: ToolCallState = "requested"
+    result: tuple[Part, ...] | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+
+
+def check_turn_move(turn: TurnId, before: TurnState, after: TurnState) -> None:
+    if after not in TURN_MOVES[before]:
+        raise Conflict(f"Turn {turn} is {before} and can't become {after}.")
+
+
+def check_tool_call_move(call: ToolCallId, before: ToolCallState, after: ToolCallState) -> None:
+    if after not in TOOL_CALL_MOVES[before]:
+        raise Conflict(f"Tool call {call} is {before} and can't become {after}.")

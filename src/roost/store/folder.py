@@ -1,0 +1,125 @@
+"""The data folder: private to its user, and owned by one process at a time."""
+
+import fcntl
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from roost.core.errors import DataFolderError, StoreOwned
+
+DATABASE = "roost.db"
+BLOBS = "blobs"
+KEY = "secret.key"
+_LOCK = "owner.lock"
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds the folder; written into the lock file for others to read."""
+
+    pid: int
+    host: str
+    version: str
+    started_at: int
+    address: str | None = None
+
+
+def prepare(folder: Path) -> None:
+    """Make sure that the folder is there, ours alone, and writable."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise DataFolderError(_reason(error), folder=folder) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataFolderError(
+            "this user may not write there. Change its permissions, or choose another with --data.",
+            folder=folder,
+        )
+
+
+def _reason(error: OSError) -> str:
+    return f"{(error.strerror or str(error)).lower()}. Choose another with --data."
+
+
+class OwnerLock:
+    """Held from start to close. The kernel drops it with the process, however that dies."""
+
+    def __init__(self, folder: Path, owner: Owner) -> None:
+        self._folder = folder
+        self._owner = owner
+        try:
+            # Never unlinked: a new file under the same name would be a second lock.
+            self._file = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DataFolderError(_reason(error), folder=folder) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _read(self._file)
+            os.close(self._file)
+            raise _owned(folder, holder) from None
+        self._write(owner)
+
+    def announce(self, address: str) -> None:
+        """Tell clients on this machine where the holder listens."""
+        self._owner = msgspec.structs.replace(self._owner, address=address)
+        self._write(self._owner)
+
+    def _write(self, owner: Owner) -> None:
+        text = msgspec.json.encode(owner)
+        os.pwrite(self._file, text, 0)
+        os.ftruncate(self._file, len(text))
+
+    def release(self) -> None:
+        os.ftruncate(self._file, 0)
+        os.close(self._file)
+
+
+def this_process(version: str, started_at: int) -> Owner:
+    return Owner(pid=os.getpid(), host=socket.gethostname(), version=version, started_at=started_at)
+
+
+def holder(folder: Path) -> Owner | None:
+    """The process that holds the folder now, if one does."""
+    try:
+        file = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(file)
+    finally:
+        os.close(file)
+    return None
+
+
+def refuse_if_held(folder: Path) -> None:
+    if (found := holder(folder)) is not None:
+        raise _owned(folder, found)
+
+
+def _read(file: int) -> Owner:
+    try:
+        return msgspec.json.decode(os.pread(file, 4096, 0), type=Owner)
+    except msgspec.MsgspecError:
+        # Caught between taking the lock and writing the name, or mid-write.
+        return Owner(pid=0, host="this machine", version="", started_at=0)
+
+
+def _owned(folder: Path, owner: Owner) -> StoreOwned:
+    started = datetime.fromtimestamp(owner.started_at / 1000, UTC).isoformat(" ", "seconds")
+    return StoreOwned(folder=folder, pid=owner.pid, host=owner.host, started=started)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename or a new name in the folder durable."""
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

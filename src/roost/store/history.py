@@ -1,0 +1,333 @@
+"""A session's history: read it, and rewrite it by opening epochs."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from roost.core.errors import Conflict, EpochPassed, InvalidInput, NotFound
+from roost.core.events import Event, HistoryRewritten, MessageAdded, Recorded, RewriteKind
+from roost.core.ids import (
+    MessageId,
+    SessionId,
+    Token,
+    TurnId,
+    UserId,
+    new_message_id,
+    new_turn_id,
+)
+from roost.core.messages import Draft, Message
+from roost.core.sessions import NewSession, Parent, Session
+from roost.core.turns import NewTurn
+from roost.core.usage import Usage
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.sessions import load_session, open_session
+from roost.store.turns import enqueue, refuse_while_live, submitted_before, turn_row
+from roost.store.writes import Head, Written, add_usage, enter, insert, messages_of, record
+
+PAGE = 200
+"""The most messages in one page."""
+
+
+class History(msgspec.Struct, frozen=True):
+    session: Session
+    messages: tuple[Message, ...]
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What happened to a session after a revision. Where events were already swept, `complete` is
+    false: read the session anew."""
+
+    session: Session
+    complete: bool
+    recorded: tuple[Recorded, ...]
+    messages: tuple[Message, ...]
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """A message that takes the place of a replaced one."""
+
+    at: MessageId
+    message: Draft
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """`epoch` is the one it was made from. What is replaced leaves the live history and stays
+    readable; a replacement is a summary, or a tool result cut down."""
+
+    epoch: int
+    replaced: tuple[MessageId, ...]
+    replacements: tuple[Replacement, ...]
+    trigger: str
+    focus: str | None = None
+    model: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    usage: tuple[Usage, ...] = ()
+
+
+class Epoch(msgspec.Struct, frozen=True, array_like=True):
+    """One rewrite of the history; `detail` is the JSON of what is known about it."""
+
+    epoch: int
+    kind: RewriteKind
+    revision: int
+    detail: str
+    created_at: int
+
+
+class _EpochRow(msgspec.Struct, frozen=True, array_like=True):
+    kind: RewriteKind
+    revision: int
+    detail: str
+
+
+class _EventsRow(msgspec.Struct, frozen=True, array_like=True):
+    revision: int
+    at: int
+    body: str
+
+
+class _Place(msgspec.Struct, frozen=True, array_like=True):
+    id: MessageId
+    position: int
+
+
+class _MessagePlace(msgspec.Struct, frozen=True, array_like=True):
+    position: int
+    revision: int
+    born: int
+    gone: int | None
+    session: SessionId
+
+
+class Histories:
+    def __init__(self, engine: Engine, user: UserId) -> None:
+        self.engine = engine
+        self._user = user
+
+    @reading
+    def load(self, session: SessionId, *, after: int = 0) -> Operation[History]:
+        """The live history, or what of it stands after a position: within an epoch, messages are
+        only ever added at the end, so that is all a reader who knows the rest lacks (A14)."""
+        found = yield from load_session(self._user, session)
+        rows = yield query("live_messages", session=session, after=after)
+        return History(found, messages_of(rows))
+
+    @reading
+    def page(
+        self, session: SessionId, *, before: int | None = None, limit: int = 50
+    ) -> Operation[Sequence[Message]]:
+        """The last messages before a position, oldest first. Appends do not move them."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidInput(f"A page has 1 to {PAGE} messages, not {limit}.")
+        yield from load_session(self._user, session)
+        end = 1 << 62 if before is None else before
+        rows = yield query("page_of_messages", session=session, before=end, limit=limit)
+        return messages_of(rows)[::-1]
+
+    @reading
+    def since(self, session: SessionId, revision: int) -> Operation[Changes]:
+        """Every durable event after a revision, in order, with the messages it names."""
+        found = yield from load_session(self._user, session)
+        rows = every((yield query("events_since", session=session, revision=revision)), _EventsRow)
+        recorded = tuple([Recorded(row.revision, row.at, _decode_events(row.body)) for row in rows])
+        named = [
+            event.message
+            for record in recorded
+            for event in record.events
+            if isinstance(event, MessageAdded)
+        ]
+        messages = yield query("messages_by_id", session=session, ids=_json(named))
+        return Changes(
+            found,
+            complete=len(recorded) == found.revision - revision,
+            recorded=recorded,
+            messages=messages_of(messages),
+        )
+
+    @reading
+    def epochs(self, session: SessionId) -> Operation[Sequence[Epoch]]:
+        return every((yield query("list_epochs", user=self._user, session=session)), Epoch)
+
+    @reading
+    def replaced(self, session: SessionId, epoch: int) -> Operation[Sequence[Message]]:
+        """What left the history when an epoch was opened."""
+        yield from load_session(self._user, session)
+        return messages_of((yield query("replaced_messages", session=session, epoch=epoch)))
+
+    # Rewrites. All need the session's lease, and none is possible while a turn is under way, except
+    # for a compaction by the turn itself.
+
+    @writing
+    def undo(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Written]:
+        """Take a turn back, and all that came after it. Messages still in the queue stay there."""
+        head = yield from enter(self._user, session, token)
+        epoch = yield from self._take_back(session, head, turn, "undo")
+        yield from record(session, head.revision, HistoryRewritten(epoch, "undo"))
+        return Written(head.revision, epoch, head.head)
+
+    @writing
+    def edit(
+        self, session: SessionId, token: Token, turn: TurnId, new: NewTurn
+    ) -> Operation[Written]:
+        """Take a turn back and put another message in its place, before any that wait."""
+        if (yield from submitted_before(session, new)) is not None:
+            session_now = yield from load_session(self._user, session)
+            return Written(session_now.revision, session_now.epoch, session_now.head)
+        head = yield from enter(self._user, session, token)
+        epoch = yield from self._take_back(session, head, turn, "edit")
+        events = yield from enqueue(self._user, session, new, front=True)
+        yield from record(session, head.revision, HistoryRewritten(epoch, "edit"), *events)
+        return Written(head.revision, epoch, head.head)
+
+    def _take_back(
+        self, session: SessionId, head: Head, turn: TurnId, kind: Literal["undo", "edit"]
+    ) -> Operation[int]:
+        yield from refuse_while_live(session)
+        row = yield from turn_row(self._user, turn)
+        if row.session != session or row.message is None:
+            raise NotFound("started turn", turn)
+        first = one(
+            (yield query("find_message", user=self._user, message=row.message)), _MessagePlace
+        )
+        if first.gone is not None:
+            raise Conflict(f"Turn {turn} is no longer part of the history.")
+        epoch = yield from self._open(session, head, kind)
+        yield query("retire_from", session=session, epoch=epoch, position=first.position)
+        yield query("undo_turns_from", session=session, epoch=epoch, position=first.position)
+        yield query("recount", session=session)
+        return epoch
+
+    @writing
+    def clear(self, session: SessionId, token: Token) -> Operation[Written]:
+        """Begin the history anew under the same id. What was said stays in the past epochs."""
+        head = yield from enter(self._user, session, token)
+        yield from refuse_while_live(session)
+        epoch = yield from self._open(session, head, "clear")
+        yield query("retire_from", session=session, epoch=epoch, position=0)
+        yield query("recount", session=session)
+        yield from record(session, head.revision, HistoryRewritten(epoch, "clear"))
+        return Written(head.revision, epoch, head.head)
+
+    @writing
+    def compact(
+        self, session: SessionId, token: Token, compaction: Compaction
+    ) -> Operation[Written]:
+        """Replace messages by fewer or shorter ones, in a new epoch. Of several made from the same
+        epoch, the first wins and the others change nothing."""
+        head = yield from enter(self._user, session, token, active=False)
+        if head.epoch != compaction.epoch:
+            raise EpochPassed(expected=compaction.epoch, actual=head.epoch)
+        epoch = yield from self._open(session, head, "compaction", _detail(compaction))
+        rows = yield query(
+            "retire_messages", session=session, epoch=epoch, ids=_json(compaction.replaced)
+        )
+        places = {place.id: place.position for place in every(rows, _Place)}
+        _check_replacements(compaction, places)
+        for new in compaction.replacements:
+            position = places[new.at]
+            yield from insert(
+                self._user, session, head.revision, epoch, position, None, new.message
+            )
+        yield from add_usage(self._user, session, f"{session}/{epoch}", compaction.usage)
+        yield query("recount", session=session)
+        yield from record(session, head.revision, HistoryRewritten(epoch, "compaction"))
+        return Written(head.revision, epoch, head.head)
+
+    @writing
+    def restore(self, session: SessionId, token: Token) -> Operation[Written]:
+        """Take back the latest rewrite, by a further epoch: of a compaction always, of an undo or a
+        clear as long as nothing was said since."""
+        head = yield from enter(self._user, session, token)
+        yield from refuse_while_live(session)
+        latest = maybe((yield query("find_epoch", session=session, epoch=head.epoch)), _EpochRow)
+        if latest is None or latest.kind in ("edit", "restore"):
+            raise Conflict("There is no rewrite of this history to take back.")
+        if latest.kind != "compaction" and (
+            yield query("messages_since", session=session, revision=latest.revision)
+        ):
+            raise Conflict("The conversation has gone on since; that can't be taken back.")
+        epoch = yield from self._open(session, head, "restore")
+        yield query("retire_written_at", session=session, epoch=epoch, revision=latest.revision)
+        yield query("revive_messages", session=session, epoch=head.epoch)
+        yield query("redo_turns", session=session, epoch=head.epoch)
+        yield query("recount", session=session)
+        yield from record(session, head.revision, HistoryRewritten(epoch, "restore"))
+        return Written(head.revision, epoch, head.head)
+
+    def _open(
+        self, session: SessionId, head: Head, kind: RewriteKind, detail: str = "{}"
+    ) -> Operation[int]:
+        epoch = one((yield query("raise_epoch", session=session)), int)
+        yield query(
+            "open_epoch",
+            session=session,
+            epoch=epoch,
+            kind=kind,
+            revision=head.revision,
+            detail=detail,
+        )
+        return epoch
+
+    @writing
+    def branch(
+        self, session: SessionId, new: NewSession, *, at: MessageId | None = None
+    ) -> Operation[Session]:
+        """Copy the live history, up to and with a message, into a session of its own."""
+        source = yield from load_session(self._user, session)
+        if (yield query("get_session", user=self._user, session=new.id)):
+            return (yield from load_session(self._user, new.id))
+        end = source.head
+        if at is not None:
+            place = maybe((yield query("find_message", user=self._user, message=at)), _MessagePlace)
+            if place is None or place.session != session or place.gone is not None:
+                raise NotFound("message", at)
+            end = place.position
+        opened = msgspec.structs.replace(new, parent=Parent(session, "branch", at))
+        yield from open_session(self._user, opened)
+        yield from self._copy(session, new.id, end)
+        return (yield from load_session(self._user, new.id))
+
+    def _copy(self, session: SessionId, branch: SessionId, end: int) -> Operation[None]:
+        rows = every((yield query("names_to_copy", session=session, end=end)), _Names)
+        ids: dict[str, str] = {row.message: new_message_id() for row in rows}
+        ids |= {row.turn: new_turn_id() for row in rows if row.turn is not None}
+        for step in ("copy_messages", "copy_turns", "copy_tool_calls"):
+            yield query(step, session=session, branch=branch, ids=_json(ids))
+        yield query("copy_blob_names", session=session, branch=branch)
+        yield query("set_head", session=branch, head=end)
+        yield query("recount", session=branch)
+
+
+class _Names(msgspec.Struct, frozen=True, array_like=True):
+    message: MessageId
+    turn: TurnId | None
+
+
+_decode_events = msgspec.json.Decoder(tuple[Event, ...]).decode
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _detail(compaction: Compaction) -> str:
+    return _json(
+        {
+            "trigger": compaction.trigger,
+            "focus": compaction.focus,
+            "model": compaction.model,
+            "tokens_before": compaction.tokens_before,
+            "tokens_after": compaction.tokens_after,
+            "replacements": [new.message.id for new in compaction.replacements],
+        }
+    )
+
+
+def _check_replacements(compaction: Compaction, places: dict[MessageId, int]) -> None:
+    if missing := set(compaction.replaced) - set(places):
+        raise InvalidInput(f"Not part of the live history: {', '.join(sorted(missing))}.")
+    taken = [new.at for new in compaction.replacements]
+    if len(set(taken)) != len(taken) or not set(taken) <= set(places):
+        raise InvalidInput("Each replacement takes the place of one replaced message.")

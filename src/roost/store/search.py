@@ -1,0 +1,165 @@
+"""Full-text search over a user's messages, and the index that follows the commits."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roost.core.errors import InvalidInput
+from roost.core.ids import MessageId, SessionId, UserId
+from roost.core.messages import (
+    FilePart,
+    ImagePart,
+    Part,
+    Role,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    decode_parts,
+)
+from roost.store.operations import Engine, Operation, every, one, query, reading
+from roost.store.words import Snippet, indexed, match_expression, parse, snippet
+
+PAGE = 100
+"""The most hits in one page."""
+
+_TOOL_HEAD = 4_000
+"""Characters of a tool's arguments or output that are indexed."""
+
+_MESSAGE_HEAD = 200_000
+_SLICE_MESSAGES = 32
+_SLICE_CHARACTERS = 64_000
+
+
+class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Times are milliseconds; `since` is included, `until` is not."""
+
+    session: SessionId | None = None
+    role: Role | None = None
+    project: str | None = None
+    archived: bool | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """`seq` is where the next page goes on from."""
+
+    seq: int
+    session: SessionId
+    title: str | None
+    message: MessageId
+    role: Role
+    position: int
+    created_at: int
+    snippet: Snippet
+
+
+class _HitRow(msgspec.Struct, frozen=True, array_like=True):
+    seq: int
+    message: MessageId
+    session: SessionId
+    title: str | None
+    role: Role
+    parts: str
+    position: int
+    created_at: int
+
+
+class _ToIndex(msgspec.Struct, frozen=True, array_like=True):
+    seq: int
+    user: UserId
+    session: SessionId
+    role: Role
+    parts: str
+
+
+class Search:
+    def __init__(self, engine: Engine, user: UserId) -> None:
+        self.engine = engine
+        self._user = user
+
+    @reading
+    def __call__(
+        self,
+        text: str,
+        where: SearchFilter = SearchFilter(),  # noqa: B008 (frozen)
+        *,
+        before: int | None = None,
+        limit: int = 20,
+    ) -> Operation[Sequence[Hit]]:
+        """Messages with all the words, newest first. What a compaction replaced is found too; what
+        was undone or cleared is not."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidInput(f"A page has 1 to {PAGE} hits, not {limit}.")
+        terms = parse(text)
+        scope = [_token("u", self._user)]
+        scope += [_token("s", where.session)] if where.session else []
+        scope += [_token("r", where.role)] if where.role else []
+        rows = yield query(
+            "search",
+            match=f"scope : ({' AND '.join(scope)}) AND words : ({match_expression(terms)})",
+            user=self._user,
+            session=where.session,
+            project=where.project,
+            archived=where.archived,
+            since=where.since,
+            until=where.until,
+            before=1 << 62 if before is None else before,
+            limit=limit,
+        )
+        return [
+            Hit(
+                seq=row.seq,
+                session=row.session,
+                title=row.title,
+                message=row.message,
+                role=row.role,
+                position=row.position,
+                created_at=row.created_at,
+                snippet=snippet(searchable(decode_parts(row.parts)), terms),
+            )
+            for row in every(rows, _HitRow)
+        ]
+
+
+def _token(kind: str, value: str) -> str:
+    """A word for the index's scope. Two values may give one word: the query checks the rows."""
+    return kind + "".join([c for c in value.lower() if c.isascii() and c.isalnum()])
+
+
+def searchable(parts: tuple[Part, ...]) -> str:
+    """What of a message can be found: its text, the names of its files, the head of tool output."""
+    found: list[str] = []
+    for part in parts:
+        match part:
+            case TextPart():
+                found.append(part.text)
+            case ToolCallPart():
+                found.append(f"{part.name} {part.arguments[:_TOOL_HEAD]}")
+            case ToolResultPart():
+                found.append(searchable(part.content)[:_TOOL_HEAD])
+            case ImagePart() | FilePart():
+                found.append(part.name or "")
+            case _:
+                pass
+    return "\n".join(found)[:_MESSAGE_HEAD]
+
+
+def index_slice() -> Operation[bool]:
+    """Take the next few messages into the index. True if there may be more."""
+    after = one((yield query("index_progress")), int)
+    rows = yield query("messages_to_index", after=after, limit=_SLICE_MESSAGES)
+    if not rows:
+        return False
+    batch: list[tuple[int, str, str]] = []
+    room = _SLICE_CHARACTERS
+    for row in every(rows, _ToIndex):
+        words = indexed(searchable(decode_parts(row.parts)))
+        scope = f"{_token('u', row.user)} {_token('s', row.session)} {_token('r', row.role)}"
+        batch.append((row.seq, scope, words))
+        room -= len(words)
+        if room <= 0:
+            break
+    yield query("index_messages", batch=msgspec.json.encode(batch).decode())
+    yield query("advance_index", indexed=batch[-1][0])
+    return True

@@ -1,0 +1,293 @@
+"""A user's sessions: open, list, rename, configure, end, delete."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.events import SessionUpdated
+from roost.core.ids import SessionId, Token, UserId
+from roost.core.sessions import (
+    Counters,
+    NewSession,
+    Parent,
+    ParentKind,
+    Session,
+    SessionState,
+    TitleBy,
+)
+from roost.core.signature import AgentConfig, Signature
+from roost.store.operations import Engine, Operation, Rows, every, maybe, query, reading, writing
+from roost.store.writes import enter, record
+
+PAGE = 200
+"""The most sessions in one page of the list."""
+
+
+class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """`title` is looked for anywhere in the title, whatever its case."""
+
+    archived: bool = False
+    pinned: bool | None = None
+    project: str | None = None
+    title: str | None = None
+    subagents: bool = False
+
+
+class ListCursor(msgspec.Struct, frozen=True):
+    """The last session of a page: the next one begins after it."""
+
+    active_at: int
+    id: SessionId
+
+
+class SessionPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person changes about a session; what is UNSET stays. A title given here is a person's:
+    no model will overwrite it."""
+
+    title: str | msgspec.UnsetType | None = msgspec.UNSET
+    project: str | msgspec.UnsetType | None = msgspec.UNSET
+    pinned: bool | msgspec.UnsetType = msgspec.UNSET
+    archived: bool | msgspec.UnsetType = msgspec.UNSET
+    seen: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class Prompt(msgspec.Struct, frozen=True, array_like=True):
+    """What a session sends before its messages, byte for byte; `tools` is a JSON list."""
+
+    signature: Signature
+    system: str
+    tools: str
+
+
+class _SessionRow(msgspec.Struct, frozen=True, array_like=True):
+    id: SessionId
+    user: UserId
+    origin: str
+    title: str | None
+    title_by: TitleBy | None
+    pinned: bool
+    archived: bool
+    project: str | None
+    parent: str | None
+    parent_kind: ParentKind | None
+    config: str | None
+    signature: Signature | None
+    token: Token
+    revision: int
+    epoch: int
+    head: int
+    seen: int
+    answered: int
+    messages: int
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cost: int
+    unpriced: int
+    created_at: int
+    active_at: int
+    ended_at: int | None
+    live: SessionState | None
+    held_until: int | None
+    queued: int
+    now: int
+
+    def state(self) -> SessionState:
+        if self.live == "waiting":
+            return "waiting"
+        if self.live == "running" and self.held_until is not None and self.held_until > self.now:
+            return "running"
+        return "queued" if self.queued else "idle"
+
+
+def _session(row: _SessionRow) -> Session:
+    return Session(
+        id=row.id,
+        user=row.user,
+        origin=row.origin,
+        title=row.title,
+        title_by=row.title_by,
+        pinned=row.pinned,
+        archived=row.archived,
+        project=row.project,
+        parent=msgspec.json.decode(row.parent, type=Parent) if row.parent else None,
+        config=msgspec.json.decode(row.config, type=AgentConfig) if row.config else None,
+        signature=row.signature,
+        token=row.token,
+        revision=row.revision,
+        epoch=row.epoch,
+        head=row.head,
+        seen=row.seen,
+        answered=row.answered,
+        counters=Counters(
+            row.messages, row.turns, row.input_tokens, row.output_tokens, row.cost, row.unpriced
+        ),
+        state=row.state(),
+        queued=row.queued,
+        created_at=row.created_at,
+        active_at=row.active_at,
+        ended_at=row.ended_at,
+    )
+
+
+def sessions_of(rows: Rows) -> list[Session]:
+    return [_session(row) for row in every(rows, _SessionRow)]
+
+
+def load_session(user: UserId, session: SessionId) -> Operation[Session]:
+    row = maybe((yield query("get_session", user=user, session=session)), _SessionRow)
+    if row is None:
+        raise NotFound("session", session)
+    return _session(row)
+
+
+def open_session(user: UserId, new: NewSession) -> Operation[None]:
+    """Insert a session at revision 1."""
+    inserted = yield query(
+        "insert_session",
+        session=new.id,
+        user=user,
+        origin=new.origin,
+        title=new.title,
+        title_by="person" if new.title else None,
+        project=new.project,
+        parent=_json(new.parent),
+        parent_kind=new.parent.kind if new.parent else None,
+        config=_json(new.config),
+        signature=new.signature,
+    )
+    if not inserted:
+        raise InvalidInput(f"The session id {new.id} is taken. Make a new one.")
+    yield from record(new.id, 1, SessionUpdated(("created",)))
+
+
+def _json(value: Parent | AgentConfig | None) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+class Sessions:
+    def __init__(self, engine: Engine, user: UserId) -> None:
+        self.engine = engine
+        self._user = user
+
+    @writing
+    def create(self, new: NewSession) -> Operation[Session]:
+        """Open a session. The same id again gives the session that is there."""
+        found = yield query("get_session", user=self._user, session=new.id)
+        if not found:
+            if new.parent is not None:
+                yield from load_session(self._user, new.parent.session)
+            yield from open_session(self._user, new)
+        return (yield from load_session(self._user, new.id))
+
+    @reading
+    def get(self, session: SessionId) -> Operation[Session]:
+        return (yield from load_session(self._user, session))
+
+    @reading
+    def page(
+        self,
+        where: SessionFilter = SessionFilter(),  # noqa: B008 (frozen)
+        *,
+        after: ListCursor | None = None,
+        limit: int = 50,
+    ) -> Operation[Sequence[Session]]:
+        """A page, latest activity first."""
+        if not 1 <= limit <= PAGE:
+            raise InvalidInput(f"A page has 1 to {PAGE} sessions, not {limit}.")
+        rows = yield query(
+            "list_sessions",
+            user=self._user,
+            archived=where.archived,
+            pinned=where.pinned,
+            project=where.project,
+            title=where.title.lower() if where.title else None,
+            subagents=where.subagents,
+            before_at=after.active_at if after else 1 << 62,
+            before_id=after.id if after else "",
+            limit=limit,
+        )
+        return sessions_of(rows)
+
+    @writing
+    def update(self, session: SessionId, patch: SessionPatch) -> Operation[Session]:
+        values = msgspec.structs.asdict(patch)
+        changed = {name: value for name, value in values.items() if value is not msgspec.UNSET}
+        if not changed:
+            return (yield from load_session(self._user, session))
+        head = yield from enter(self._user, session, None, active=False)
+        yield query(
+            "update_session",
+            session=session,
+            set_title="title" in changed,
+            title=changed.get("title"),
+            set_project="project" in changed,
+            project=changed.get("project"),
+            pinned=changed.get("pinned"),
+            archived=changed.get("archived"),
+            seen=changed.get("seen"),
+        )
+        yield from record(session, head.revision, SessionUpdated(tuple(changed)))
+        return (yield from load_session(self._user, session))
+
+    @writing
+    def suggest_title(self, session: SessionId, title: str) -> Operation[bool]:
+        """A model's title: taken unless a person gave one."""
+        if not (yield query("title_by_model", user=self._user, session=session, title=title)):
+            return False
+        head = yield from enter(self._user, session, None, active=False)
+        yield from record(session, head.revision, SessionUpdated(("title",)))
+        return True
+
+    @writing
+    def configure(
+        self, session: SessionId, token: Token, config: AgentConfig, prompt: Prompt
+    ) -> Operation[None]:
+        """Set what the session's agent is built from, and the prompt it sends from now on."""
+        head = yield from enter(self._user, session, token, active=False)
+        yield query(
+            "configure_session",
+            session=session,
+            config=_json(config),
+            signature=prompt.signature,
+        )
+        yield query(
+            "insert_prompt",
+            session=session,
+            revision=head.revision,
+            signature=prompt.signature,
+            system=prompt.system,
+            tools=prompt.tools,
+        )
+        yield from record(session, head.revision, SessionUpdated(("config",)))
+
+    @reading
+    def prompt(self, session: SessionId) -> Operation[Prompt | None]:
+        return maybe((yield query("latest_prompt", user=self._user, session=session)), Prompt)
+
+    @writing
+    def end(self, session: SessionId, token: Token) -> Operation[None]:
+        head = yield from enter(self._user, session, token, active=False)
+        yield query("end_session", session=session)
+        yield from record(session, head.revision, SessionUpdated(("ended_at",)))
+
+    @writing
+    def delete(self, session: SessionId) -> Operation[None]:
+        """Gone at once for everyone, its writer shut out, what memory had not taken withdrawn. The
+        rows follow in the background."""
+        if not (yield query("mark_deleted", user=self._user, session=session)):
+            raise NotFound("session", session)
+        for step in ("void_session_lease", "withdraw_marks", "withdraw_segments", "leave_routes"):
+            yield query(step, session=session)
+
+    @writing
+    def point(self, route: str, session: SessionId) -> Operation[None]:
+        """Make the session the current one on a route."""
+        yield from load_session(self._user, session)
+        yield query("point_route", user=self._user, route=route, session=session)
+
+    @reading
+    def current(self, route: str) -> Operation[SessionId | None]:
+        found = maybe((yield query("route_target", user=self._user, route=route)), str)
+        return None if found is None else SessionId(found)

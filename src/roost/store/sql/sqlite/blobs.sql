@@ -1,0 +1,35 @@
+-- name: put_blob
+INSERT INTO blobs (user_id, id, media_type, size, used_at)
+VALUES (:user, :blob, :media_type, :size, :now)
+ON CONFLICT (user_id, id) DO UPDATE SET used_at = excluded.used_at;
+
+-- name: get_blob
+SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob;
+
+-- name: touch_blob
+UPDATE blobs SET used_at = :now WHERE user_id = :user AND id = :blob RETURNING 1;
+
+-- name: name_blob
+INSERT INTO session_blobs (session_id, blob_id) VALUES (:session, :blob) ON CONFLICT DO NOTHING;
+
+-- name: blobs_of_session
+SELECT b.id, b.media_type, b.size
+FROM session_blobs n
+    JOIN sessions s ON s.id = n.session_id
+    JOIN blobs b ON b.user_id = s.user_id AND b.id = n.blob_id
+WHERE n.session_id = :session AND s.user_id = :user
+ORDER BY b.id;
+
+-- Not stored or named for `keep`, and no session of that user names it any more.
+-- name: forget_blobs
+DELETE FROM blobs
+WHERE (user_id, id) IN (
+    SELECT b.user_id, b.id FROM blobs b
+    WHERE b.used_at < :now - :keep AND NOT EXISTS (
+        SELECT 1 FROM session_blobs n JOIN sessions s ON s.id = n.session_id
+        WHERE n.blob_id = b.id AND s.user_id = b.user_id)
+    LIMIT 200)
+RETURNING id;
+
+-- name: blob_is_stored
+SELECT 1 FROM blobs WHERE id = :blob LIMIT 1;

@@ -1,0 +1,36 @@
+-- name: claim_lease
+INSERT INTO leases (name, token, holder, since, until)
+VALUES (:name, 1, :holder, :now, :now + :ttl)
+ON CONFLICT (name) DO UPDATE
+SET token = token + 1, holder = excluded.holder, since = excluded.since, until = excluded.until
+WHERE leases.holder IS NULL OR leases.until <= :now
+RETURNING name, holder, token, since, until;
+
+-- name: live_lease
+SELECT name, holder, token, since, until FROM leases
+WHERE name = :name AND holder IS NOT NULL AND until > :now;
+
+-- name: fence_session
+UPDATE sessions SET token = :token WHERE id = :session AND deleted_at IS NULL RETURNING 1;
+
+-- An expired lease that nobody has claimed since is still its holder's to renew.
+-- name: renew_lease
+UPDATE leases SET until = :now + :ttl
+WHERE name = :name AND token = :token AND holder = :holder
+RETURNING 1;
+
+-- name: release_lease
+UPDATE leases SET holder = NULL, until = :now
+WHERE name = :name AND token = :token AND holder = :holder;
+
+-- name: release_session_lease
+UPDATE leases SET holder = NULL, until = :now
+WHERE name = 'session:' || :session AND token = :token;
+
+-- A sole owner's predecessor is gone: its tokens are raised, so that not even a ghost can write.
+-- name: void_session_tokens
+UPDATE sessions SET token = token + 1
+WHERE id IN (SELECT substr(name, 9) FROM leases WHERE holder IS NOT NULL AND name GLOB 'session:*');
+
+-- name: void_leases
+UPDATE leases SET token = token + 1, holder = NULL, until = 0 WHERE holder IS NOT NULL;

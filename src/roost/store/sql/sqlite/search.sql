@@ -1,0 +1,32 @@
+-- From the newest match back (the index is walked by rowid), until the page is full.
+-- name: search
+SELECT m.seq, m.id, m.session_id, s.title, m.role, m.parts, m.position, m.created_at
+FROM search
+    CROSS JOIN messages m ON m.seq = search.rowid
+    CROSS JOIN sessions s ON s.id = m.session_id
+    LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+WHERE search MATCH :match AND search.rowid < :before
+  AND s.user_id = :user AND s.deleted_at IS NULL
+  AND (m.gone IS NULL OR e.kind = 'compaction')
+  AND (:session IS NULL OR m.session_id = :session)
+  AND (:project IS NULL OR s.project = :project)
+  AND (:archived IS NULL OR s.archived = :archived)
+  AND (:since IS NULL OR m.created_at >= :since)
+  AND (:until IS NULL OR m.created_at < :until)
+ORDER BY search.rowid DESC LIMIT :limit;
+
+-- name: index_progress
+SELECT indexed FROM search_progress;
+
+-- name: messages_to_index
+SELECT m.seq, s.user_id, m.session_id, m.role, m.parts
+FROM messages m JOIN sessions s ON s.id = m.session_id
+WHERE m.seq > :after
+ORDER BY m.seq LIMIT :limit;
+
+-- name: index_messages
+INSERT INTO search (rowid, scope, words)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:batch);
+
+-- name: advance_index
+UPDATE search_progress SET indexed = :indexed;

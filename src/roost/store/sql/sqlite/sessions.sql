@@ -1,0 +1,100 @@
+-- The fence and the order of all writes to a session: one row, raised once per write. A writer that
+-- needs no lease passes no token. The ids are the primary key's.
+-- name: raise_revision
+UPDATE sessions
+SET revision = revision + 1,
+    active_at = CASE WHEN :active THEN max(active_at, :now) ELSE active_at END
+WHERE id = :session AND user_id = :user AND deleted_at IS NULL
+  AND (:token IS NULL OR token = :token)
+RETURNING revision, epoch, head;
+
+-- name: session_is_there
+SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL;
+
+-- name: session_head
+SELECT revision, epoch, head FROM sessions WHERE id = :session;
+
+-- name: record_events
+INSERT INTO events (session_id, revision, body, at) VALUES (:session, :revision, :body, :now);
+
+-- name: insert_session
+INSERT INTO sessions (id, user_id, origin, title, title_by, project, parent, parent_kind, config,
+    signature, revision, created_at, active_at)
+VALUES (:session, :user, :origin, :title, :title_by, :project, :parent, :parent_kind, :config,
+    :signature, 1, :now, :now)
+ON CONFLICT (id) DO NOTHING
+RETURNING 1;
+
+-- name: get_session
+SELECT *, :now FROM session_rows WHERE id = :session AND user_id = :user;
+
+-- Walks sessions_recent from the cursor on.
+-- name: list_sessions
+SELECT *, :now FROM session_rows
+WHERE user_id = :user AND archived = :archived
+  AND (active_at, id) < (:before_at, :before_id)
+  AND (:pinned IS NULL OR pinned = :pinned)
+  AND (:project IS NULL OR project = :project)
+  AND (:subagents OR parent_kind IS NOT 'subagent')
+  AND (:title IS NULL OR instr(lower(title), :title) > 0)
+ORDER BY active_at DESC, id DESC
+LIMIT :limit;
+
+-- name: update_session
+UPDATE sessions
+SET title = CASE WHEN :set_title THEN :title ELSE title END,
+    title_by = CASE WHEN :set_title THEN 'person' ELSE title_by END,
+    project = CASE WHEN :set_project THEN :project ELSE project END,
+    pinned = coalesce(:pinned, pinned),
+    archived = coalesce(:archived, archived),
+    seen = max(seen, coalesce(:seen, seen))
+WHERE id = :session;
+
+-- name: title_by_model
+UPDATE sessions SET title = :title, title_by = 'model'
+WHERE id = :session AND user_id = :user AND title_by IS NOT 'person'
+RETURNING 1;
+
+-- name: configure_session
+UPDATE sessions SET config = :config, signature = :signature WHERE id = :session;
+
+-- name: insert_prompt
+INSERT INTO prompts (session_id, revision, signature, system, tools, created_at)
+VALUES (:session, :revision, :signature, :system, :tools, :now);
+
+-- name: latest_prompt
+SELECT p.signature, p.system, p.tools
+FROM prompts p JOIN sessions s ON s.id = p.session_id
+WHERE p.session_id = :session AND s.user_id = :user
+ORDER BY p.revision DESC LIMIT 1;
+
+-- name: end_session
+UPDATE sessions SET ended_at = coalesce(ended_at, :now) WHERE id = :session;
+
+-- Raising the token shuts out whoever was writing; the rows go later, in slices.
+-- name: mark_deleted
+UPDATE sessions SET deleted_at = :now, token = token + 1
+WHERE id = :session AND user_id = :user AND deleted_at IS NULL
+RETURNING 1;
+
+-- name: void_session_lease
+UPDATE leases SET token = token + 1, holder = NULL, until = :now
+WHERE name = 'session:' || :session;
+
+-- name: withdraw_marks
+UPDATE turns SET memory_scope = NULL
+WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL;
+
+-- name: withdraw_segments
+UPDATE memory_segments SET state = 'withdrawn' WHERE session_id = :session AND state = 'pending';
+
+-- name: leave_routes
+UPDATE routes SET session_id = NULL, updated_at = :now WHERE session_id = :session;
+
+-- name: point_route
+INSERT INTO routes (user_id, key, session_id, updated_at) VALUES (:user, :route, :session, :now)
+ON CONFLICT (user_id, key) DO UPDATE SET session_id = excluded.session_id, updated_at = :now;
+
+-- name: route_target
+SELECT r.session_id FROM routes r JOIN sessions s ON s.id = r.session_id
+WHERE r.user_id = :user AND r.key = :route AND s.deleted_at IS NULL;

@@ -1,0 +1,87 @@
+-- Columns stand in the order of the structs in document.py.
+
+-- name: export_messages
+SELECT id, role, parts, turn_id, partial, position, revision, born, gone, created_at
+FROM messages WHERE session_id = :session AND gone IS NULL
+UNION ALL
+SELECT id, role, parts, turn_id, partial, position, revision, born, gone, created_at
+FROM messages WHERE session_id = :session AND gone IS NOT NULL
+ORDER BY position, born;
+
+-- name: export_turns
+SELECT id, state, place, steer, route, options, ephemeral, input, message_id, start, step, attempt,
+    reason, undone, created_at, started_at, ended_at
+FROM turns WHERE session_id = :session ORDER BY place, id;
+
+-- name: export_tool_calls
+SELECT id, turn_id, ordinal, name, arguments, state, started_at, ended_at
+FROM tool_calls WHERE session_id = :session ORDER BY turn_id, ordinal;
+
+-- name: export_epochs
+SELECT epoch, kind, revision, detail, created_at
+FROM epochs WHERE session_id = :session ORDER BY epoch;
+
+-- name: export_usage
+SELECT source, provider, model, calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens,
+    reasoning_tokens, cost, unpriced, at
+FROM usage WHERE session_id = :session ORDER BY source, provider, model;
+
+-- name: session_by_id
+SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
+
+-- name: count_stored
+SELECT count(*) FROM messages
+WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: import_session
+INSERT INTO sessions (id, user_id, origin, title, title_by, pinned, archived, project, parent,
+    parent_kind, revision, epoch, head, created_at, active_at, ended_at)
+VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :project, :parent,
+    :parent_kind, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
+
+-- name: import_messages
+INSERT INTO messages (session_id, id, role, parts, turn_id, partial, position, revision, born, gone,
+    created_at)
+SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+    value ->> 6, value ->> 7, value ->> 8, value ->> 9
+FROM json_each(:rows);
+
+-- Nothing goes on by itself after an import: what was under way stopped short, what waited is gone.
+-- name: import_turns
+INSERT INTO turns (session_id, id, state, place, steer, route, options, ephemeral, fingerprint, input,
+    message_id, start, step, attempt, reason, undone, created_at, started_at, ended_at)
+SELECT :session, value ->> 0,
+    CASE value ->> 1 WHEN 'running' THEN 'interrupted' WHEN 'waiting' THEN 'interrupted'
+        WHEN 'queued' THEN 'removed' ELSE value ->> 1 END,
+    value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, x'', value ->> 7, value ->> 8,
+    value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+    value ->> 16
+FROM json_each(:rows);
+
+-- name: import_tool_calls
+INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, started_at, ended_at)
+SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
+    CASE value ->> 5 WHEN 'running' THEN 'unknown' WHEN 'requested' THEN 'cancelled'
+        WHEN 'waiting' THEN 'cancelled' ELSE value ->> 5 END,
+    value ->> 6, value ->> 7
+FROM json_each(:rows);
+
+-- name: import_epochs
+INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
+SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+FROM json_each(:rows);
+
+-- name: import_usage
+INSERT INTO usage (user_id, session_id, source, provider, model, calls, input_tokens, cached_tokens,
+    cache_write_tokens, output_tokens, reasoning_tokens, cost, unpriced, at)
+SELECT :user, :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+    value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11
+FROM json_each(:rows);
+
+-- name: recount_usage
+UPDATE sessions
+SET (input_tokens, output_tokens, cost, unpriced) = (
+    SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cost), 0),
+        coalesce(sum(unpriced), 0)
+    FROM usage WHERE session_id = :session)
+WHERE id = :session;

@@ -1,0 +1,144 @@
+-- name: find_turn
+SELECT * FROM turn_rows WHERE id = :turn AND user_id = :user;
+
+-- name: list_turns
+SELECT * FROM turn_rows WHERE session_id = :session AND user_id = :user ORDER BY place, id;
+
+-- name: list_queue
+SELECT * FROM turn_rows
+WHERE session_id = :session AND user_id = :user AND state = 'queued'
+ORDER BY place, id;
+
+-- A repeat is known by its id or by its key.
+-- name: find_submitted
+SELECT id, session_id, fingerprint FROM turns
+WHERE id = :turn OR (session_id = :session AND key = :key)
+ORDER BY id = :turn DESC LIMIT 1;
+
+-- At the end of the queue or, for an edited message, at its front.
+-- name: insert_turn
+INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, key, fingerprint,
+    input, created_at)
+VALUES (:turn, :session, 'queued',
+    CASE WHEN :front
+        THEN coalesce((SELECT min(place) - 1 FROM turns WHERE session_id = :session
+                       AND state = 'queued'),
+                      (SELECT max(place) + 1 FROM turns WHERE session_id = :session), 1)
+        ELSE coalesce((SELECT max(place) + 1 FROM turns WHERE session_id = :session), 1)
+    END,
+    :steer, :route, :options, :ephemeral, :key, :fingerprint, :input, :now);
+
+-- name: edit_queued
+UPDATE turns SET input = :input WHERE id = :turn;
+
+-- name: live_turn
+SELECT id FROM turns WHERE session_id = :session AND state IN ('running', 'waiting');
+
+-- name: first_queued
+SELECT id FROM turns WHERE session_id = :session AND state = 'queued' ORDER BY place, id LIMIT 1;
+
+-- name: start_turn
+UPDATE turns
+SET state = 'running', message_id = :message, start = :start, step = 1, attempt = 1,
+    started_at = :now
+WHERE id = :turn;
+
+-- name: count_turn
+UPDATE sessions SET turns = turns + 1 WHERE id = :session;
+
+-- name: set_turn_state
+UPDATE turns
+SET state = :state, reason = :reason,
+    ended_at = CASE WHEN :ended THEN :now END
+WHERE id = :turn;
+
+-- name: merge_turn
+UPDATE turns SET state = 'merged', message_id = :message, ended_at = :now WHERE id = :turn;
+
+-- name: settle_turn
+UPDATE turns SET message_id = coalesce(message_id, :message), start = coalesce(start, :start)
+WHERE id = :turn;
+
+-- name: mark_for_memory
+UPDATE turns SET memory_scope = :scope WHERE id = :turn AND ephemeral = 0;
+
+-- name: next_attempt
+UPDATE turns SET attempt = attempt + 1, step = step + :steps WHERE id = :turn
+RETURNING step, attempt;
+
+-- name: open_stream
+INSERT INTO streams (turn_id, session_id, attempt) VALUES (:turn, :session, :attempt)
+ON CONFLICT (turn_id) DO UPDATE
+SET attempt = excluded.attempt, last_seq = 0, first_delta = NULL, last_delta = NULL;
+
+-- The deltas themselves are swept once no stream reaches back to them.
+-- name: close_stream
+DELETE FROM streams WHERE turn_id = :turn;
+
+-- name: insert_tool_call
+INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state)
+VALUES (:session, :call, :turn,
+    (SELECT count(*) FROM tool_calls WHERE turn_id = :turn), :name, :arguments, 'requested');
+
+-- name: list_tool_calls
+SELECT c.id, c.turn_id, c.name, c.arguments, c.state, c.result, c.started_at, c.ended_at
+FROM tool_calls c JOIN sessions s ON s.id = c.session_id
+WHERE c.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
+ORDER BY c.ordinal;
+
+-- name: find_tool_call
+SELECT state FROM tool_calls WHERE session_id = :session AND id = :call AND turn_id = :turn;
+
+-- name: set_tool_call
+UPDATE tool_calls
+SET state = :state, result = coalesce(:result, result),
+    started_at = CASE WHEN :state = 'running' THEN :now ELSE started_at END,
+    ended_at = CASE WHEN :ended THEN :now ELSE ended_at END
+WHERE session_id = :session AND id = :call;
+
+-- The result stands in a message now.
+-- name: place_result
+UPDATE tool_calls SET result = NULL WHERE session_id = :session AND id = :call;
+
+-- name: add_usage
+INSERT INTO usage (source, provider, model, user_id, session_id, calls, input_tokens, cached_tokens,
+    cache_write_tokens, output_tokens, reasoning_tokens, cost, unpriced, at)
+VALUES (:source, :provider, :model, :user, :session, :calls, :input_tokens, :cached_tokens,
+    :cache_write_tokens, :output_tokens, :reasoning_tokens, coalesce(:cost, 0),
+    CASE WHEN :cost IS NULL THEN :calls ELSE 0 END, :now)
+ON CONFLICT (source, provider, model) DO UPDATE
+SET calls = calls + excluded.calls,
+    input_tokens = input_tokens + excluded.input_tokens,
+    cached_tokens = cached_tokens + excluded.cached_tokens,
+    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+    output_tokens = output_tokens + excluded.output_tokens,
+    reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+    cost = cost + excluded.cost,
+    unpriced = unpriced + excluded.unpriced,
+    at = excluded.at;
+
+-- name: count_usage
+UPDATE sessions
+SET input_tokens = input_tokens + :input_tokens,
+    output_tokens = output_tokens + :output_tokens,
+    cost = cost + coalesce(:cost, 0),
+    unpriced = unpriced + CASE WHEN :cost IS NULL THEN :calls ELSE 0 END
+WHERE id = :session;
+
+-- name: insert_outbox
+INSERT INTO outbox (id, user_id, route, ordinal, turn_id, body, state, due_at, created_at)
+VALUES (:id, :user, :route,
+    coalesce((SELECT max(ordinal) FROM outbox WHERE route = :route), 0) + 1,
+    :turn, :body, 'pending', :now, :now);
+
+-- The chain of the attempt that is streaming, oldest first.
+-- name: stream_deltas
+WITH RECURSIVE chain (id, previous, first_seq, last_seq, body) AS (
+    SELECT d.id, d.previous, d.first_seq, d.last_seq, d.body
+    FROM deltas d JOIN streams t ON t.last_delta = d.id
+    WHERE t.turn_id = :turn AND t.session_id IN (SELECT id FROM sessions WHERE user_id = :user)
+    UNION ALL
+    SELECT d.id, d.previous, d.first_seq, d.last_seq, d.body
+    FROM chain JOIN deltas d ON d.id = chain.previous
+)
+SELECT first_seq, last_seq, body FROM chain ORDER BY id;

@@ -1,0 +1,83 @@
+-- Deltas that no stream reaches back to, from the old end.
+-- name: sweep_deltas
+DELETE FROM deltas
+WHERE id < coalesce((SELECT min(first_delta) FROM streams), 1 << 62)
+  AND id <= (SELECT min(id) FROM deltas) + 2000
+RETURNING 1;
+
+-- name: session_to_purge
+SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;
+
+-- name: messages_to_purge
+SELECT seq FROM messages WHERE session_id = :session AND gone IS NULL
+UNION ALL
+SELECT seq FROM messages WHERE session_id = :session AND gone IS NOT NULL
+LIMIT 200;
+
+-- name: purge_index
+DELETE FROM search WHERE rowid IN (SELECT value FROM json_each(:seqs));
+
+-- name: purge_messages
+DELETE FROM messages WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: rewind_index
+UPDATE search_progress SET indexed = min(indexed, coalesce((SELECT max(seq) FROM messages), 0));
+
+-- name: purge_events
+DELETE FROM events
+WHERE session_id = :session AND revision IN (
+    SELECT revision FROM events WHERE session_id = :session LIMIT 2000)
+RETURNING 1;
+
+-- name: purge_streams
+DELETE FROM streams WHERE session_id = :session;
+-- name: purge_tool_calls
+DELETE FROM tool_calls WHERE session_id = :session;
+-- name: purge_approvals
+DELETE FROM approvals WHERE session_id = :session;
+-- name: purge_rules
+DELETE FROM approval_rules WHERE session_id = :session;
+-- name: purge_turns
+DELETE FROM turns WHERE session_id = :session;
+-- name: purge_segments
+DELETE FROM memory_segments WHERE session_id = :session;
+-- name: purge_prompts
+DELETE FROM prompts WHERE session_id = :session;
+-- name: purge_epochs
+DELETE FROM epochs WHERE session_id = :session;
+-- name: purge_blob_names
+DELETE FROM session_blobs WHERE session_id = :session;
+-- name: purge_schedules
+UPDATE schedules SET session_id = NULL WHERE session_id = :session;
+-- name: purge_lease
+DELETE FROM leases WHERE name = 'session:' || :session;
+-- name: purge_session
+DELETE FROM sessions WHERE id = :session;
+
+-- name: expire_keys
+UPDATE turns SET key = NULL
+WHERE id IN (SELECT id FROM turns WHERE key IS NOT NULL AND created_at < :now - :keep LIMIT 1000)
+RETURNING 1;
+
+-- name: expire_inbox
+DELETE FROM inbox
+WHERE (channel, external_id) IN (
+    SELECT channel, external_id FROM inbox WHERE handled_at < :now - :keep LIMIT 1000)
+RETURNING 1;
+
+-- name: next_sessions
+SELECT id FROM sessions WHERE id > :after ORDER BY id LIMIT 100;
+
+-- name: expire_events
+DELETE FROM events
+WHERE session_id > :after AND session_id <= :last AND at < :now - :keep
+RETURNING 1;
+
+-- name: count_pages
+SELECT f.freelist_count, p.page_count FROM pragma_freelist_count f, pragma_page_count p;
+
+-- name: vacuum
+PRAGMA incremental_vacuum(1000);
+
+-- name: optimize
+PRAGMA optimize;

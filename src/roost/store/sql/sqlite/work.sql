@@ -1,0 +1,73 @@
+-- The oldest message that can be worked on (turns_arrival): its session has no live turn and no live
+-- lease.
+-- name: claimable_session
+SELECT t.session_id
+FROM turns t
+    JOIN sessions s ON s.id = t.session_id
+    LEFT JOIN leases l ON l.name = 'session:' || t.session_id
+WHERE t.state = 'queued' AND s.deleted_at IS NULL
+  AND (l.holder IS NULL OR l.until <= :now)
+  AND NOT EXISTS (SELECT 1 FROM turns o
+                  WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting'))
+ORDER BY t.created_at, t.id LIMIT 1;
+
+-- name: session_owner
+SELECT user_id FROM sessions WHERE id = :session;
+
+-- Turns that say "running" while nobody holds their session: left behind by a crash.
+-- name: orphaned_turns
+SELECT s.user_id, t.session_id, t.id
+FROM turns t
+    JOIN sessions s ON s.id = t.session_id
+    LEFT JOIN leases l ON l.name = 'session:' || t.session_id
+WHERE t.state = 'running' AND s.deleted_at IS NULL AND (l.holder IS NULL OR l.until <= :now)
+ORDER BY t.session_id;
+
+-- The tick. All turns in one statement: `batch` is a JSON list of [turn, attempt, token, first_seq,
+-- last_seq, body]. A turn that has ended, moved to another attempt or lost its session is left out,
+-- and so is a run that does not join on to what is stored.
+-- name: append_deltas
+INSERT INTO deltas (turn_id, first_seq, last_seq, previous, body)
+SELECT t.turn_id, j.value ->> 3, j.value ->> 4, t.last_delta, j.value ->> 5
+FROM json_each(:batch) j
+    JOIN streams t ON t.turn_id = j.value ->> 0
+    JOIN sessions s ON s.id = t.session_id
+WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
+  AND s.deleted_at IS NULL;
+
+-- name: last_delta
+SELECT coalesce(max(id), 0) FROM deltas;
+
+-- name: advance_streams
+UPDATE streams
+SET last_seq = d.last_seq, last_delta = d.id, first_delta = coalesce(first_delta, d.id)
+FROM deltas d
+WHERE d.id > :after AND d.turn_id = streams.turn_id;
+
+-- Which turns of the batch still stream under the token they came with, and how far they are stored.
+-- name: streaming_turns
+SELECT t.turn_id, t.last_seq
+FROM json_each(:batch) j
+    JOIN streams t ON t.turn_id = j.value ->> 0
+    JOIN sessions s ON s.id = t.session_id
+WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND s.deleted_at IS NULL;
+
+-- `held` is a JSON list of [name, token]. Rewritten only when a third of the time is gone, so that a
+-- tick writes few of them.
+-- name: renew_leases
+UPDATE leases SET until = :now + :ttl
+FROM json_each(:held) j
+WHERE leases.name = j.value ->> 0 AND leases.token = j.value ->> 1 AND leases.holder IS NOT NULL
+  AND leases.until < :now + :ttl * 2 / 3;
+
+-- name: lost_leases
+SELECT j.value ->> 0
+FROM json_each(:held) j
+    LEFT JOIN leases l ON l.name = j.value ->> 0
+WHERE l.token IS NOT j.value ->> 1 OR l.holder IS NULL;
+
+-- A long stream shows in the list of sessions, at a coarse grain.
+-- name: stir_sessions
+UPDATE sessions SET active_at = :now
+WHERE id IN (SELECT t.session_id FROM json_each(:batch) j JOIN streams t ON t.turn_id = j.value ->> 0)
+  AND active_at < :now - 30000 AND deleted_at IS NULL;

@@ -1,0 +1,94 @@
+"""A copy of a data folder, taken while its server runs."""
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from roost.core.errors import DataFolderError, InvalidInput
+from roost.store.folder import BLOBS, DATABASE, KEY, sync_folder
+from roost.store.sqlite.connect import connect_reader, explained
+
+
+class Backup(msgspec.Struct, frozen=True):
+    path: Path
+    bytes: int
+    sessions: int
+
+
+def backup(folder: Path, destination: Path) -> Backup:
+    """Copy the store as it is at one moment, then the blobs it names, then the key.
+
+    Blobs are immutable and outlive the rows that name them, so those of the moment are all there
+    after it. The copy gets its name when it is complete: half a backup never looks like one.
+    """
+    source = folder / DATABASE
+    if not source.exists():
+        raise DataFolderError("there is no store in it yet. Nothing to back up.", folder=folder)
+    if destination.exists():
+        raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
+    draft = destination.with_name(f".{destination.name}.unfinished")
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        sessions, blobs = _copy_database(source, draft / DATABASE)
+        size = _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
+        if (folder / KEY).exists():
+            _copy(folder / KEY, draft / KEY)
+        sync_folder(draft)
+        draft.rename(destination)
+        sync_folder(destination.parent)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        reason = f"{error.strerror or error}. The backup was not made."
+        raise DataFolderError(reason, folder=destination) from error
+    return Backup(destination, size + (destination / DATABASE).stat().st_size, sessions)
+
+
+def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
+    with explained(source):
+        connection = connect_reader(source)
+        try:
+            connection.rows("VACUUM INTO ?", (str(target),))
+        finally:
+            connection.close()
+    _flush(target)
+    target.chmod(0o600)
+    with explained(target):
+        copied = connect_reader(target)
+        try:
+            count = len(copied.rows("SELECT 1 FROM sessions WHERE deleted_at IS NULL"))
+            blobs = copied.rows("SELECT DISTINCT id FROM blobs ORDER BY id")
+        finally:
+            copied.close()
+    return count, [str(blob) for (blob,) in blobs]
+
+
+def _copy_blobs(source: Path, target: Path, blobs: list[str]) -> int:
+    size = 0
+    target.mkdir(mode=0o700)
+    for blob in blobs:
+        path = source / blob[:2] / blob
+        if path.exists():
+            (target / blob[:2]).mkdir(mode=0o700, exist_ok=True)
+            size += _copy(path, target / blob[:2] / blob)
+    for folder in (*target.iterdir(), target):
+        sync_folder(folder)
+    return size
+
+
+def _copy(source: Path, target: Path) -> int:
+    shutil.copyfile(source, target)
+    target.chmod(0o600)
+    _flush(target)
+    return target.stat().st_size
+
+
+def _flush(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,73 @@
+"""Opening connections to the SQLite file, and the words for what it refuses."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from roost.core.errors import (
+    RoostError,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+from roost.store.operations import Row, Rows, SqlValue
+
+Parameters = Mapping[str, SqlValue] | Sequence[SqlValue] | None
+
+
+class Connection(apsw.Connection):
+    """apsw's, with the types that its stubs lose before Python 3.12 (they name `Buffer`)."""
+
+    def rows(self, sql: str, parameters: Parameters = None) -> Rows:
+        return self.execute(sql, parameters).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    def each(self, sql: str, parameters: Parameters = None) -> Iterator[Row]:
+        """The rows one by one: those before an unreadable one are had before it raises."""
+        yield from self.execute(sql, parameters)  # pyright: ignore[reportUnknownMemberType]
+
+
+def connect_writer(path: Path) -> Connection:
+    connection = Connection(str(path), statementcachesize=256)
+    connection.set_busy_timeout(5000)
+    for pragma in (
+        "journal_mode = wal",
+        "synchronous = full",
+        "foreign_keys = on",
+        "secure_delete = fast",
+        "cache_size = -16000",
+        "journal_size_limit = 67108864",
+    ):
+        connection.rows(f"pragma {pragma}")
+    return connection
+
+
+def connect_reader(path: Path) -> Connection:
+    flags = apsw.SQLITE_OPEN_READONLY
+    connection = Connection(str(path), flags=flags, statementcachesize=128)
+    connection.set_busy_timeout(5000)
+    connection.rows("pragma cache_size = -8000")
+    return connection
+
+
+def explain(error: apsw.Error, path: object) -> RoostError:
+    """SQLite's error as ours."""
+    match error:
+        case apsw.FullError():
+            return StoreFull(path=path)
+        case apsw.CorruptError() | apsw.NotADBError():
+            return StoreDamaged(str(error), path=path)
+        case apsw.IOError() | apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.BusyError():
+            return StoreUnavailable(str(error), path=path)
+        case _:
+            return StoreError(str(error))
+
+
+@contextmanager
+def explained(path: object) -> Generator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise explain(error, path) from error

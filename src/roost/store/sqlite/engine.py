@@ -1,0 +1,64 @@
+"""The engine on SQLite: one writer, a few readers, and a thread that tidies the log."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar, cast
+
+from roost.core.clock import Clock
+from roost.store import statements
+from roost.store.migrations import Migration
+from roost.store.operations import Operation
+from roost.store.sqlite.checkpointer import Checkpointer
+from roost.store.sqlite.connect import connect_writer, explained
+from roost.store.sqlite.readers import Readers
+from roost.store.sqlite.runner import Runner
+from roost.store.sqlite.schema import migrate
+from roost.store.sqlite.writer import Job, Writer
+
+T = TypeVar("T")
+
+
+class SqliteEngine:
+    """`takeover` runs once, before anything else: what a new owner does to its predecessor's rows.
+    `idle` is background work in slices, for when nobody waits."""
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        migrations: Sequence[Migration],
+        takeover: Callable[[], Operation[None]],
+        idle: Callable[[], Operation[bool]],
+    ) -> None:
+        loaded = statements.load("sqlite")
+        with explained(path):
+            connection = connect_writer(path)
+            migrate(connection, migrations, clock)
+            runner = Runner(connection, loaded, clock)
+            with connection:
+                runner.run(takeover())
+            self._checkpointer = Checkpointer(path)
+        self._readers = Readers(path, loaded, clock)
+        self._writer = Writer(
+            connection, runner, path, idle=idle, committed=self._checkpointer.committed
+        )
+
+    async def write(self, operation: Callable[[], Operation[T]]) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[object] = loop.create_future()
+        self._writer.submit(Job(operation, loop, future))
+        return cast(T, await future)
+
+    async def read(self, operation: Callable[[], Operation[T]]) -> T:
+        return await self._readers.read(operation)
+
+    async def close(self) -> None:
+        """Finish what was asked for, then close. The last connection empties the log."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._readers.close()
+        self._checkpointer.close()
+        self._writer.close()

@@ -1,0 +1,70 @@
+"""Brings a SQLite store to the schema of this Roost, and refuses one that is newer."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from roost.core.clock import Clock
+from roost.core.errors import StoreDamaged
+from roost.store.migrations import Migration, Schema, pending
+from roost.store.sqlite.connect import Connection, connect_reader
+from roost.testing import faults
+
+_APPLICATION_ID = 0x526F7374  # "Rost": tells file(1), and us, whose file it is
+
+_TABLE = """
+CREATE TABLE schema (
+    version     INTEGER PRIMARY KEY,
+    minimum     INTEGER NOT NULL,
+    digest      TEXT NOT NULL,
+    applied_at  INTEGER NOT NULL
+) STRICT
+"""
+
+
+def read_schema(connection: Connection, path: Path) -> Schema:
+    (application_id,) = connection.rows("pragma application_id")[0]
+    tables = connection.rows("select count(*) from sqlite_schema")[0][0]
+    if application_id != _APPLICATION_ID:
+        if tables:
+            raise StoreDamaged("it is a database, but not one of Roost's", path=path)
+        return Schema()
+    rows = connection.rows("SELECT max(version), max(minimum) FROM schema")
+    return msgspec.convert(rows[0], Schema)
+
+
+def check_before_opening(path: Path, known: list[Migration]) -> Schema:
+    """The schema of a store, read without changing a byte of it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return Schema()
+    connection = connect_reader(path)
+    try:
+        schema = read_schema(connection, path)
+        pending(schema, known, path)
+        return schema
+    finally:
+        connection.close()
+
+
+def migrate(connection: Connection, migrations: Sequence[Migration], clock: Clock) -> None:
+    """Each in a transaction of its own: after a crash, the store is before or after it."""
+    for migration in migrations:
+        if migration.version == 1:
+            connection.rows("pragma auto_vacuum = incremental")
+        connection.rows("BEGIN IMMEDIATE")
+        try:
+            if migration.version == 1:
+                connection.rows(f"pragma application_id = {_APPLICATION_ID}")
+                connection.rows(_TABLE)
+            connection.rows(migration.sql)
+            connection.rows(
+                "INSERT INTO schema VALUES (?, ?, ?, ?)",
+                (migration.version, migration.minimum, migration.digest, clock.now()),
+            )
+            faults.reach("store.migrate.before")
+            connection.rows("COMMIT")
+        except BaseException:
+            connection.rows("ROLLBACK")
+            raise
+        faults.reach("store.migrate.after")

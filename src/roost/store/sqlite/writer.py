@@ -1,0 +1,220 @@
+"""The one thread that writes: it takes all pending operations, commits once, then answers."""
+
+import asyncio
+import queue
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import apsw
+import msgspec
+import structlog
+
+from roost.core.errors import RoostError, StoreClosed, StoreUnavailable
+from roost.store.operations import Operation
+from roost.store.sqlite.connect import Connection, explain
+from roost.store.sqlite.runner import Runner
+from roost.testing import faults
+
+log = structlog.get_logger()
+
+GROUP = 256
+"""The most operations in one commit: bounds how long the first of them waits for the last."""
+
+QUIET = 0.005
+"""Seconds without an operation after which background work begins."""
+
+IDLE_AT_LEAST_EVERY = 1.0
+"""Seconds after which it gets its turn even if somebody always waits."""
+
+LOG_LIMIT = 16_000
+"""Pages of write-ahead log at which the writer itself stops to empty it."""
+
+
+class Job(msgspec.Struct, frozen=True, eq=False):
+    """An operation, and who waits for it."""
+
+    operation: Callable[[], Operation[object]]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[object]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    result: object = None
+    error: Exception | None = None
+
+
+class _TransactionEnded(Exception):
+    """The transaction is gone, and with it every operation of the group."""
+
+    def __init__(self, cause: RoostError) -> None:
+        self.cause = cause
+
+
+class Writer:
+    """`idle` is a slice of background work, run when nobody waits; it says whether more is left.
+    `committed` is told after every commit how many pages the write-ahead log holds."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        runner: Runner,
+        path: Path,
+        *,
+        idle: Callable[[], Operation[bool]],
+        committed: Callable[[int], None],
+    ) -> None:
+        self._connection = connection
+        self._runner = runner
+        self._path = path
+        self._idle = idle
+        self._committed = committed
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._door = threading.Lock()
+        self._closed = False
+        self._log_pages = 0
+        connection.set_wal_hook(self._on_commit)
+        self._thread = threading.Thread(target=self._run, name="roost-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        with self._door:
+            if self._closed:
+                raise StoreClosed
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        """Finish what was submitted, then stop. Blocks until that is done."""
+        with self._door:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
+
+    # Everything below runs on the writer's thread.
+
+    def _run(self) -> None:
+        more, idled_at = True, time.monotonic()
+        while True:
+            jobs, closing = self._take(QUIET if more else None)
+            if jobs:
+                self._answer(jobs, self._commit(jobs))
+                self._empty_log_if_long()
+                more = True
+            if closing:
+                break
+            if more and (not jobs or time.monotonic() - idled_at > IDLE_AT_LEAST_EVERY):
+                more, idled_at = self._run_idle(), time.monotonic()
+        self._connection.close()
+
+    def _take(self, timeout: float | None) -> tuple[list[Job], bool]:
+        """The jobs that are there, after waiting for the first; and whether this is the end."""
+        jobs: list[Job] = []
+        try:
+            job = self._jobs.get(timeout=timeout)
+            while job is not None:
+                jobs.append(job)
+                if len(jobs) == GROUP:
+                    return jobs, False
+                job = self._jobs.get_nowait()
+        except queue.Empty:
+            return jobs, False
+        return jobs, True
+
+    def _commit(self, jobs: list[Job]) -> list[Outcome]:
+        try:
+            return self._transact([job.operation for job in jobs], "store")
+        except _TransactionEnded as ended:
+            if len(jobs) == 1:
+                return [Outcome(error=ended.cause)]
+        # Nobody has been answered. One of them may be what broke it, so each gets its own try.
+        return [outcome for job in jobs for outcome in self._commit([job])]
+
+    def _transact(
+        self, operations: list[Callable[[], Operation[object]]], place: Literal["store", "idle"]
+    ) -> list[Outcome]:
+        try:
+            self._connection.rows("BEGIN IMMEDIATE")
+            outcomes = [self._run_one(operation) for operation in operations]
+            faults.reach(f"{place}.commit.before")
+            self._connection.rows("COMMIT")
+        except apsw.Error as error:
+            self._roll_back()
+            raise _TransactionEnded(explain(error, self._path)) from error
+        except faults.FaultError as fault:
+            self._roll_back()
+            raise _TransactionEnded(StoreUnavailable(str(fault), path=self._path)) from fault
+        try:
+            faults.reach(f"{place}.commit.after")
+        except faults.FaultError as fault:
+            return [Outcome(error=StoreUnavailable(str(fault), path=self._path))] * len(outcomes)
+        return outcomes
+
+    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
+        self._connection.rows("SAVEPOINT operation")
+        try:
+            outcome = Outcome(self._runner.run(operation()))
+        except apsw.ConstraintError as error:
+            outcome = Outcome(error=explain(error, self._path))
+        except apsw.Error:
+            # Most of these (a full disk, a failing read) end the whole transaction in SQLite; the
+            # rest are treated alike.
+            raise
+        except Exception as error:  # noqa: BLE001 (it goes to the caller, and to the log)
+            outcome = Outcome(error=error)
+        if outcome.error is not None:
+            if not isinstance(outcome.error, RoostError):
+                log.error("a store operation failed", exc_info=outcome.error)
+            self._connection.rows("ROLLBACK TO operation")
+        self._connection.rows("RELEASE operation")
+        return outcome
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.rows("ROLLBACK")
+
+    def _run_idle(self) -> bool:
+        try:
+            (outcome,) = self._transact([self._idle], "idle")
+        except _TransactionEnded as ended:
+            log.error("background work on the store failed", exc_info=ended.cause)
+            return False
+        return outcome.result is True
+
+    def _on_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        self._log_pages = pages
+        self._committed(pages)
+        return apsw.SQLITE_OK
+
+    def _empty_log_if_long(self) -> None:
+        if self._log_pages > LOG_LIMIT:
+            try:
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+                self._log_pages = 0
+            except apsw.Error:
+                log.warning("the write-ahead log is long and can't be emptied", exc_info=True)
+
+    def _answer(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
+        """One wake-up per event loop, however many of its tasks are waiting."""
+        by_loop: defaultdict[asyncio.AbstractEventLoop, list[tuple[Job, Outcome]]]
+        by_loop = defaultdict(list)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            by_loop[job.loop].append((job, outcome))
+        for loop, answers in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_settle, answers)
+            except RuntimeError:
+                log.warning("a caller's event loop closed before its answer", answers=len(answers))
+
+
+def _settle(answers: list[tuple[Job, Outcome]]) -> None:
+    for job, outcome in answers:
+        if job.future.done():
+            continue  # its caller was cancelled
+        if outcome.error is not None:
+            job.future.set_exception(outcome.error)
+        else:
+            job.future.set_result(outcome.result)

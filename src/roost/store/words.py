@@ -1,0 +1,133 @@
+"""The words of a text and of a search, and where the one stands in the other.
+
+Scripts written without spaces (Chinese, Japanese) and Korean are cut into overlapping pairs of
+characters, so that any two neighbouring characters can be found. A run of n characters becomes its
+n-1 pairs and its last character: 日本語 is 日本, 本語, 語.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import msgspec
+
+from roost.core.errors import InvalidInput
+
+_CJK = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_RUN = re.compile(f"[{_CJK}]+")
+_TERM = re.compile(r'"([^"]*)"?(\*?)|(\S+)')
+_PIECE = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_MOST_TERMS = 32
+
+
+class Term(msgspec.Struct, frozen=True):
+    """A word or a phrase; `pieces` are words and runs of CJK characters, one after the other."""
+
+    pieces: tuple[str, ...]
+    prefix: bool
+
+
+class Snippet(msgspec.Struct, frozen=True):
+    """Part of a text, with the ranges in it that were searched for."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+
+
+def indexed(text: str) -> str:
+    """A text as it goes into the index."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text)
+    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], last=True))} ", text)
+
+
+def _pairs(run: str, *, last: bool) -> list[str]:
+    """`last` adds the last character by itself; a run of one is that character."""
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    return [*pairs, run[-1]] if last or not pairs else pairs
+
+
+def parse(search: str) -> list[Term]:
+    """Words, "phrases in quotes", and prefixes ending in *. All of them must be found."""
+    terms: list[Term] = []
+    for quoted, star, word in _TERM.findall(unicodedata.normalize("NFKC", search)):
+        text = word or quoted
+        if pieces := tuple(_PIECE.findall(text)):
+            terms.append(Term(pieces, bool(star) or word.endswith("*")))
+    if not terms:
+        raise InvalidInput("There is nothing to search for. Enter at least one word.")
+    if len(terms) > _MOST_TERMS:
+        raise InvalidInput(f"Search for at most {_MOST_TERMS} words at once.")
+    return terms
+
+
+def match_expression(terms: list[Term]) -> str:
+    """The terms in the language of FTS5. Every token is quoted: none of it is read as syntax."""
+    return " AND ".join([_phrase(term) for term in terms])
+
+
+def _phrase(term: Term) -> str:
+    tokens: list[str] = []
+    *before, final = term.pieces
+    for piece in before:
+        tokens += _pairs(piece, last=True) if _RUN.match(piece) else [piece]
+    prefix = term.prefix
+    if _RUN.match(final):
+        tokens += _pairs(final, last=False)
+        # One character by itself begins a pair, or is the last of its run.
+        prefix = prefix or len(final) == 1
+    else:
+        tokens.append(final)
+    return f'"{" ".join(tokens)}"{" *" if prefix else ""}'
+
+
+class _Fold(dict[int, str]):
+    """Folds one character to one (case, accents), so that positions stay what they are."""
+
+    def __missing__(self, code: int) -> str:
+        folded = unicodedata.normalize("NFKD", chr(code)).lower()[:1] or chr(code)
+        self[code] = folded
+        return folded
+
+
+_fold = _Fold()
+
+
+@lru_cache(maxsize=64)
+def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str]:
+    alternatives: list[str] = []
+    for term in terms:
+        pieces = [re.escape(piece.translate(_fold)) for piece in term.pieces]
+        first, final = term.pieces[0], term.pieces[-1]
+        body = r"[\W_]*".join(pieces)
+        start = "" if _RUN.match(first) else r"(?<![^\W_])"
+        end = "" if term.prefix or _RUN.match(final) else r"(?![^\W_])"
+        tail = r"[^\W_]*" if term.prefix and not _RUN.match(final) else ""
+        alternatives.append(f"{start}{body}{tail}{end}")
+    return re.compile("|".join(alternatives))
+
+
+def snippet(text: str, terms: list[Term], *, width: int = 160) -> Snippet:
+    """The part of a text around the first place where a term stands."""
+    pattern = _pattern(tuple(terms))
+    folded = text.translate(_fold)
+    first = pattern.search(folded)
+    start = max(0, first.start() - width // 4) if first else 0
+    start = _word_start(text, start)
+    shown = text[start : start + width]
+    marks = tuple(
+        [(hit.start(), hit.end()) for hit in pattern.finditer(folded[start : start + width])]
+    )
+    return Snippet(shown, marks)
+
+
+def _word_start(text: str, at: int) -> int:
+    """Move a cut to the next space, if one is near."""
+    if at == 0:
+        return 0
+    space = text.find(" ", at, at + 20)
+    return at if space < 0 else space + 1

@@ -1,0 +1,223 @@
+"""Steps that operations share: raise a session's revision, place messages, record events."""
+
+import msgspec
+
+from roost.core.errors import Fenced, InvalidInput, NotFound
+from roost.core.events import (
+    AttemptBegan,
+    Event,
+    MessageAdded,
+    ToolCallUpdated,
+)
+from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
+from roost.core.messages import (
+    Draft,
+    Message,
+    Part,
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    attachments,
+    decode_parts,
+    encode_parts,
+)
+from roost.core.usage import Usage
+from roost.store.operations import Operation, Rows, maybe, one, query
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """Where a session stands, right after its revision was raised for this write."""
+
+    revision: int
+    epoch: int
+    head: int
+
+
+class _MessageRow(msgspec.Struct, frozen=True, array_like=True):
+    id: MessageId
+    role: Role
+    parts: str
+    turn: TurnId | None
+    partial: bool
+    position: int
+    born: int
+    gone: int | None
+    created_at: int
+
+
+class _Placed(msgspec.Struct, frozen=True, array_like=True):
+    position: int
+    revision: int
+    born: int
+    gone: int | None
+    session: SessionId
+
+
+class Written(msgspec.Struct, frozen=True, array_like=True):
+    """What a write to a session left behind: its revision, epoch, and the newest position."""
+
+    revision: int
+    epoch: int
+    head: int
+
+
+def enter(
+    user: UserId, session: SessionId, token: Token | None, *, active: bool = True
+) -> Operation[Head]:
+    """Begin a write: raise the revision if the session is there, ours, and the token is current."""
+    rows = yield query("raise_revision", user=user, session=session, token=token, active=active)
+    if (head := maybe(rows, Head)) is not None:
+        return head
+    yield from check_session(user, session)
+    raise Fenced(session=session, token=token)
+
+
+def check_session(user: UserId, session: SessionId) -> Operation[None]:
+    if not (yield query("session_is_there", user=user, session=session)):
+        raise NotFound("session", session)
+
+
+def record(session: SessionId, revision: int, *events: Event) -> Operation[None]:
+    body = msgspec.json.encode(events).decode()
+    yield query("record_events", session=session, revision=revision, body=body)
+
+
+def place(
+    user: UserId, session: SessionId, head: Head, turn: TurnId | None, drafts: tuple[Draft, ...]
+) -> Operation[list[Event]]:
+    """Append messages at the end of the history, with the tool calls and results they carry."""
+    events: list[Event] = []
+    if not drafts:
+        return events
+    for position, draft in enumerate(drafts, head.head + 1):
+        yield from insert(user, session, head.revision, head.epoch, position, turn, draft)
+        events.append(MessageAdded(draft.id))
+        if turn is not None:
+            events += yield from _tool_calls(session, turn, draft.parts)
+    yield query(
+        "advance_head",
+        session=session,
+        head=head.head + len(drafts),
+        added=len(drafts),
+        answered=any(draft.role == "assistant" for draft in drafts),
+    )
+    return events
+
+
+def insert(
+    user: UserId,
+    session: SessionId,
+    revision: int,
+    epoch: int,
+    position: int,
+    turn: TurnId | None,
+    draft: Draft,
+) -> Operation[None]:
+    yield from name_blobs(user, session, attachments(draft.parts))
+    yield query(
+        "insert_message",
+        message=draft.id,
+        session=session,
+        position=position,
+        revision=revision,
+        epoch=epoch,
+        turn=turn,
+        role=draft.role,
+        partial=draft.partial,
+        parts=encode_parts(draft.parts),
+    )
+
+
+def name_blobs(user: UserId, session: SessionId, blobs: set[BlobId]) -> Operation[None]:
+    """Tie blobs to the session that names them. They must be stored, by this user, beforehand."""
+    for blob in sorted(blobs):
+        if not (yield query("touch_blob", user=user, blob=blob)):
+            raise InvalidInput(f"The attachment {blob} is not stored here. Upload it first.")
+        yield query("name_blob", session=session, blob=blob)
+
+
+def _tool_calls(
+    session: SessionId, turn: TurnId, parts: tuple[Part, ...]
+) -> Operation[list[Event]]:
+    events: list[Event] = []
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            yield query(
+                "insert_tool_call",
+                session=session,
+                call=part.call,
+                turn=turn,
+                name=part.name,
+                arguments=part.arguments,
+            )
+            events.append(ToolCallUpdated(part.call, "requested"))
+        elif isinstance(part, ToolResultPart):
+            yield query("place_result", session=session, call=part.call)
+    return events
+
+
+def begin_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan]:
+    """Number the next try: of the same step, or `steps` further on."""
+
+    class Numbers(msgspec.Struct, array_like=True):
+        step: int
+        attempt: int
+
+    numbers = one((yield query("next_attempt", turn=turn, steps=steps)), Numbers)
+    yield query("open_stream", turn=turn, session=session, attempt=numbers.attempt)
+    return AttemptBegan(turn, numbers.step, numbers.attempt)
+
+
+def add_usage(
+    user: UserId, session: SessionId, source: str, usages: tuple[Usage, ...]
+) -> Operation[None]:
+    for usage in usages:
+        values = msgspec.structs.asdict(usage)
+        yield query("add_usage", user=user, session=session, source=source, **values)
+        yield query(
+            "count_usage",
+            session=session,
+            calls=usage.calls,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+        )
+
+
+def already_written(
+    user: UserId, session: SessionId, drafts: tuple[Draft, ...]
+) -> Operation[Written | None]:
+    """The result of the first call, if these very messages were written before."""
+    if not drafts:
+        return None
+    last = maybe((yield query("find_message", user=user, message=drafts[-1].id)), _Placed)
+    if last is None:
+        return None
+    if last.session != session:
+        raise InvalidInput(f"The message id {drafts[-1].id} is taken. Make a new one.")
+    return Written(last.revision, last.born, last.position)
+
+
+def standing(session: SessionId) -> Operation[Written]:
+    """Where the session stands, with nothing written."""
+    return one((yield query("session_head", session=session)), Written)
+
+
+def messages_of(rows: Rows) -> tuple[Message, ...]:
+    found = msgspec.convert(rows, list[_MessageRow], strict=False)
+    return tuple(
+        [
+            Message(
+                row.id,
+                row.role,
+                decode_parts(row.parts),
+                row.turn,
+                row.partial,
+                row.position,
+                row.born,
+                row.gone,
+                row.created_at,
+            )
+            for row in found
+        ]
+    )

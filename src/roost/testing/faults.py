@@ -1,0 +1,86 @@
+"""Named places where a test can pull the plug: make the process die, or a call fail.
+
+Arm them in the process with `failing(...)`, or in a child through the environment:
+`ROOST_FAULTS="store.commit.before=kill:3"` kills it, with SIGKILL, the third time it gets there;
+`=fail:3` makes that one time fail. Several are separated by commas.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Action = Literal["kill", "fail"]
+
+PLACES = frozenset(
+    {
+        "store.commit.before",  # the operations have run, nothing is durable
+        "store.commit.after",  # durable, nobody has been told
+        "store.migrate.before",  # a migration has run, nothing is durable
+        "store.migrate.after",
+        "blob.write.before",  # the bytes are on their way to disk, under a temporary name
+        "blob.write.after",  # the file is durable, its row is not
+        "idle.commit.before",  # the same of background work: indexing, sweeping, purging
+        "idle.commit.after",
+    }
+)
+
+
+class FaultError(Exception):
+    """Raised by an armed place."""
+
+
+@dataclass
+class _Fault:
+    action: Action
+    countdown: int
+
+
+_armed: dict[str, _Fault] = {}
+
+
+def reach(place: str) -> None:
+    """Called by Roost at each of `PLACES`; free unless something is armed."""
+    if _armed:
+        _trigger(place)
+
+
+def _trigger(place: str) -> None:
+    fault = _armed.get(place)
+    if fault is None:
+        return
+    fault.countdown -= 1
+    if fault.countdown:
+        return
+    if fault.action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise FaultError(place)
+
+
+def _arm(place: str, action: Action, nth: int) -> None:
+    if place not in PLACES:
+        raise ValueError(
+            f"there is no fault point {place!r}; there are {', '.join(sorted(PLACES))}"
+        )
+    _armed[place] = _Fault(action, nth)
+
+
+@contextlib.contextmanager
+def failing(place: str, *, nth: int = 1) -> Generator[None]:
+    """Inside the block, the nth arrival at `place` fails, and only that one."""
+    _arm(place, "fail", nth)
+    try:
+        yield
+    finally:
+        del _armed[place]
+
+
+def arm_from_environment(environ: Mapping[str, str]) -> None:
+    for item in filter(None, environ.get("ROOST_FAULTS", "").split(",")):
+        place, _, what = item.partition("=")
+        action, _, nth = what.partition(":")
+        if action not in ("kill", "fail"):
+            raise ValueError(f"ROOST_FAULTS: {item!r} should read place=kill:N or place=fail:N")
+        _arm(place, action, int(nth or 1))

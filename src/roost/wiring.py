@@ -1,0 +1,68 @@
+"""Builds Roost out of its parts; the only file that names concrete classes."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+import structlog
+from starlette.applications import Starlette
+
+from roost import __version__
+from roost.core.clock import SystemClock
+from roost.core.config import Config
+from roost.http.app import create_app
+from roost.store.sqlite.store import SqliteStore, open_store
+from roost.store.upkeep import Retention, Upkeep
+
+log = structlog.stdlib.get_logger("roost.upkeep")
+
+_UPKEEP_SECONDS = 3600
+
+
+class Roost(NamedTuple):
+    store: SqliteStore
+    app: Starlette
+
+
+@contextlib.asynccontextmanager
+async def running(config: Config) -> AsyncGenerator[Roost]:
+    """Everything between start and stop. Opening the store takes its lock, and may migrate it."""
+    keep = config.retention
+    store = open_store(
+        config.data,
+        clock=SystemClock(),
+        version=__version__,
+        lease_ttl=config.leases.ttl.total_seconds(),
+        retention=Retention(
+            idempotency_keys=keep.idempotency_keys.total_seconds(),
+            inbox=keep.inbox.total_seconds(),
+            events=keep.events.total_seconds(),
+        ),
+    )
+    try:
+        async with _kept_up(store.upkeep):
+            yield Roost(store, create_app(version=__version__))
+    finally:
+        await store.close()
+
+
+@contextlib.asynccontextmanager
+async def _kept_up(upkeep: Upkeep) -> AsyncGenerator[None]:
+    # Not a task group: that would wrap whatever error ends the block.
+    task = asyncio.create_task(_keep_up(upkeep))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _keep_up(upkeep: Upkeep) -> None:
+    while True:
+        try:
+            swept = await upkeep.run()
+            log.debug("upkeep done", keys=swept.keys, inbox=swept.inbox, events=swept.events)
+        except Exception:
+            log.exception("upkeep failed; it is tried again in an hour")
+        await asyncio.sleep(_UPKEEP_SECONDS)

@@ -21,9 +21,11 @@ from roost.core.sessions import NewSession, Parent, Session
 from roost.core.turns import NewTurn
 from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.queue import enqueue, submitted_before, turn_row
+from roost.store.rows import messages_of
 from roost.store.sessions import load_session, open_session
-from roost.store.turns import enqueue, refuse_while_live, submitted_before, turn_row
-from roost.store.writes import Head, Written, add_usage, enter, insert, messages_of, record
+from roost.store.turns import refuse_while_live
+from roost.store.writes import Head, Written, add_usage, enter, insert, record
 
 PAGE = 200
 """The most messages in one page."""

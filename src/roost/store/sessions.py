@@ -8,16 +8,13 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, Token, UserId
 from roost.core.sessions import (
-    Counters,
     NewSession,
     Parent,
-    ParentKind,
     Session,
-    SessionState,
-    TitleBy,
 )
 from roost.core.signature import AgentConfig, Signature
-from roost.store.operations import Engine, Operation, Rows, every, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, maybe, query, reading, writing
+from roost.store.rows import SessionRow, session_of, sessions_of
 from roost.store.writes import enter, record
 
 PAGE = 200
@@ -60,86 +57,11 @@ class Prompt(msgspec.Struct, frozen=True, array_like=True):
     tools: str
 
 
-class _SessionRow(msgspec.Struct, frozen=True, array_like=True):
-    id: SessionId
-    user: UserId
-    origin: str
-    title: str | None
-    title_by: TitleBy | None
-    pinned: bool
-    archived: bool
-    project: str | None
-    parent: str | None
-    parent_kind: ParentKind | None
-    config: str | None
-    signature: Signature | None
-    token: Token
-    revision: int
-    epoch: int
-    head: int
-    seen: int
-    answered: int
-    messages: int
-    turns: int
-    input_tokens: int
-    output_tokens: int
-    cost: int
-    unpriced: int
-    created_at: int
-    active_at: int
-    ended_at: int | None
-    live: SessionState | None
-    held_until: int | None
-    queued: int
-    now: int
-
-    def state(self) -> SessionState:
-        if self.live == "waiting":
-            return "waiting"
-        if self.live == "running" and self.held_until is not None and self.held_until > self.now:
-            return "running"
-        return "queued" if self.queued else "idle"
-
-
-def _session(row: _SessionRow) -> Session:
-    return Session(
-        id=row.id,
-        user=row.user,
-        origin=row.origin,
-        title=row.title,
-        title_by=row.title_by,
-        pinned=row.pinned,
-        archived=row.archived,
-        project=row.project,
-        parent=msgspec.json.decode(row.parent, type=Parent) if row.parent else None,
-        config=msgspec.json.decode(row.config, type=AgentConfig) if row.config else None,
-        signature=row.signature,
-        token=row.token,
-        revision=row.revision,
-        epoch=row.epoch,
-        head=row.head,
-        seen=row.seen,
-        answered=row.answered,
-        counters=Counters(
-            row.messages, row.turns, row.input_tokens, row.output_tokens, row.cost, row.unpriced
-        ),
-        state=row.state(),
-        queued=row.queued,
-        created_at=row.created_at,
-        active_at=row.active_at,
-        ended_at=row.ended_at,
-    )
-
-
-def sessions_of(rows: Rows) -> list[Session]:
-    return [_session(row) for row in every(rows, _SessionRow)]
-
-
 def load_session(user: UserId, session: SessionId) -> Operation[Session]:
-    row = maybe((yield query("get_session", user=user, session=session)), _SessionRow)
+    row = maybe((yield query("get_session", user=user, session=session)), SessionRow)
     if row is None:
         raise NotFound("session", session)
-    return _session(row)
+    return session_of(row)
 
 
 def open_session(user: UserId, new: NewSession) -> Operation[None]:
@@ -202,7 +124,7 @@ class Sessions:
             archived=where.archived,
             pinned=where.pinned,
             project=where.project,
-            title=where.title.lower() if where.title else None,
+            title=where.title.casefold() if where.title else None,
             subagents=where.subagents,
             before_at=after.active_at if after else 1 << 62,
             before_id=after.id if after else "",

@@ -6,6 +6,7 @@ from roost.store.cipher import Cipher
 from roost.store.history import Histories
 from roost.store.leases import Leases
 from roost.store.operations import Engine
+from roost.store.queue import Queue
 from roost.store.search import Search
 from roost.store.sessions import Sessions
 from roost.store.transfer import Transfer
@@ -20,6 +21,7 @@ class UserStore:
 
     def __init__(self, engine: Engine, user: UserId, files: BlobFiles, cipher: Cipher) -> None:
         self.sessions = Sessions(engine, user)
+        self.queue = Queue(engine, user)
         self.turns = Turns(engine, user)
         self.history = Histories(engine, user)
         self.search = Search(engine, user)

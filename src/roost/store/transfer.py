@@ -37,8 +37,9 @@ from roost.store.operations import (
     reading,
     writing,
 )
+from roost.store.rows import messages_of
 from roost.store.sessions import load_session
-from roost.store.writes import messages_of, name_blobs, record
+from roost.store.writes import name_blobs, record
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -9,40 +9,25 @@ from roost.core.events import (
     MessageAdded,
     ToolCallUpdated,
 )
-from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
+from roost.core.ids import BlobId, SessionId, Token, TurnId, UserId
 from roost.core.messages import (
     Draft,
-    Message,
     Part,
-    Role,
     ToolCallPart,
     ToolResultPart,
     attachments,
-    decode_parts,
     encode_parts,
 )
 from roost.core.usage import Usage
-from roost.store.operations import Operation, Rows, maybe, one, query
+from roost.store.operations import Operation, maybe, one, query
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """Where a session stands, right after its revision was raised for this write."""
+    """Where a session stands: its revision raised for this write, its messages not yet added."""
 
     revision: int
     epoch: int
     head: int
-
-
-class _MessageRow(msgspec.Struct, frozen=True, array_like=True):
-    id: MessageId
-    role: Role
-    parts: str
-    turn: TurnId | None
-    partial: bool
-    position: int
-    born: int
-    gone: int | None
-    created_at: int
 
 
 class _Placed(msgspec.Struct, frozen=True, array_like=True):
@@ -62,10 +47,24 @@ class Written(msgspec.Struct, frozen=True, array_like=True):
 
 
 def enter(
-    user: UserId, session: SessionId, token: Token | None, *, active: bool = True
+    user: UserId,
+    session: SessionId,
+    token: Token | None,
+    *,
+    adds: tuple[Draft, ...] = (),
+    active: bool = True,
 ) -> Operation[Head]:
-    """Begin a write: raise the revision if the session is there, ours, and the token is current."""
-    rows = yield query("raise_revision", user=user, session=session, token=token, active=active)
+    """Begin a write: raise the revision if the session is there, ours, and the token is current.
+    The messages it `adds` are then to be placed."""
+    rows = yield query(
+        "raise_revision",
+        user=user,
+        session=session,
+        token=token,
+        active=active,
+        adds=len(adds),
+        answers=any(draft.role == "assistant" for draft in adds),
+    )
     if (head := maybe(rows, Head)) is not None:
         return head
     yield from check_session(user, session)
@@ -87,20 +86,11 @@ def place(
 ) -> Operation[list[Event]]:
     """Append messages at the end of the history, with the tool calls and results they carry."""
     events: list[Event] = []
-    if not drafts:
-        return events
     for position, draft in enumerate(drafts, head.head + 1):
         yield from insert(user, session, head.revision, head.epoch, position, turn, draft)
         events.append(MessageAdded(draft.id))
         if turn is not None:
             events += yield from _tool_calls(session, turn, draft.parts)
-    yield query(
-        "advance_head",
-        session=session,
-        head=head.head + len(drafts),
-        added=len(drafts),
-        answered=any(draft.role == "assistant" for draft in drafts),
-    )
     return events
 
 
@@ -201,23 +191,3 @@ def already_written(
 def standing(session: SessionId) -> Operation[Written]:
     """Where the session stands, with nothing written."""
     return one((yield query("session_head", session=session)), Written)
-
-
-def messages_of(rows: Rows) -> tuple[Message, ...]:
-    found = msgspec.convert(rows, list[_MessageRow], strict=False)
-    return tuple(
-        [
-            Message(
-                row.id,
-                row.role,
-                decode_parts(row.parts),
-                row.turn,
-                row.partial,
-                row.position,
-                row.born,
-                row.gone,
-                row.created_at,
-            )
-            for row in found
-        ]
-    )

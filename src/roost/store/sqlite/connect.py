@@ -33,6 +33,7 @@ def connect_writer(path: Path) -> Connection:
     connection = Connection(str(path), statementcachesize=256)
     connection.set_busy_timeout(5000)
     for pragma in (
+        "auto_vacuum = incremental",  # of a new file only, and only before its first page
         "journal_mode = wal",
         "synchronous = full",
         "foreign_keys = on",
@@ -49,7 +50,14 @@ def connect_reader(path: Path) -> Connection:
     connection = Connection(str(path), flags=flags, statementcachesize=128)
     connection.set_busy_timeout(5000)
     connection.rows("pragma cache_size = -8000")
+    # SQLite's own lower() knows ASCII only.
+    connection.create_scalar_function("fold", _fold, 1, deterministic=True)  # pyright: ignore[reportUnknownMemberType]
     return connection
+
+
+def _fold(*values: SqlValue) -> SqlValue:
+    (text,) = values
+    return text.casefold() if isinstance(text, str) else text
 
 
 def explain(error: apsw.Error, path: object) -> RoostError:

@@ -50,8 +50,6 @@ def check_before_opening(path: Path, known: list[Migration]) -> Schema:
 def migrate(connection: Connection, migrations: Sequence[Migration], clock: Clock) -> None:
     """Each in a transaction of its own: after a crash, the store is before or after it."""
     for migration in migrations:
-        if migration.version == 1:
-            connection.rows("pragma auto_vacuum = incremental")
         connection.rows("BEGIN IMMEDIATE")
         try:
             if migration.version == 1:

@@ -8,12 +8,6 @@ SELECT m.position, m.revision, m.born, m.gone, m.session_id
 FROM messages m JOIN sessions s ON s.id = m.session_id
 WHERE m.id = :message AND s.user_id = :user;
 
--- name: advance_head
-UPDATE sessions
-SET head = :head, messages = messages + :added,
-    answered = CASE WHEN :answered THEN revision ELSE answered END
-WHERE id = :session;
-
 -- name: live_messages
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
 FROM messages

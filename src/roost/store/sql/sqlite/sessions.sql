@@ -1,12 +1,15 @@
--- The fence and the order of all writes to a session: one row, raised once per write. A writer that
--- needs no lease passes no token. The ids are the primary key's.
+-- The fence and the order of all writes to a session: one row, raised once per write, with room made
+-- for the messages it adds. A writer that needs no lease passes no token.
 -- name: raise_revision
 UPDATE sessions
 SET revision = revision + 1,
-    active_at = CASE WHEN :active THEN max(active_at, :now) ELSE active_at END
+    active_at = CASE WHEN :active THEN max(active_at, :now) ELSE active_at END,
+    head = head + :adds,
+    messages = messages + :adds,
+    answered = CASE WHEN :answers THEN revision + 1 ELSE answered END
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
   AND (:token IS NULL OR token = :token)
-RETURNING revision, epoch, head;
+RETURNING revision, epoch, head - :adds;
 
 -- name: session_is_there
 SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL;
@@ -36,7 +39,7 @@ WHERE user_id = :user AND archived = :archived
   AND (:pinned IS NULL OR pinned = :pinned)
   AND (:project IS NULL OR project = :project)
   AND (:subagents OR parent_kind IS NOT 'subagent')
-  AND (:title IS NULL OR instr(lower(title), :title) > 0)
+  AND (:title IS NULL OR instr(fold(title), :title) > 0)
 ORDER BY active_at DESC, id DESC
 LIMIT :limit;
 

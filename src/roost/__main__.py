@@ -1,5 +1,5 @@
 """`python -m roost` is the `roost` command."""
 
-from roost.cli import main
+from roost.cli.app import main
 
 main()

@@ -1,5 +1,1 @@
 """The `roost` command."""
-
-from roost.cli.app import main
-
-__all__ = ["main"]

@@ -115,7 +115,7 @@ def _configure(settings: Settings, host: str | None = None, port: str | None = N
 
 
 def _configure_logs(level: LogLevel) -> None:
-    configure_logs(level, sys.stderr, color=not terminal.err().no_color)
+    configure_logs(level, sys.stderr, color=terminal.has_color(terminal.err()))
 
 
 def _fail(message: str, code: int) -> int:

@@ -1,5 +1,6 @@
 """`roost backup`: a copy of everything, and how to come back to it."""
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -15,5 +16,5 @@ def back_up(config: Config, destination: Path | None, out: Console) -> None:
     made = backup.backup(config.data, (destination or Path(name)).absolute())
     out.print(f"Backed up {made.sessions} sessions, {decimal(made.bytes)}, to {made.path}")
     out.print("To restore it, start Roost on a copy of that folder:")
-    out.print(f"  cp -a {made.path} NEW_FOLDER")
+    out.print(f"  cp -a {shlex.quote(str(made.path))} NEW_FOLDER")
     out.print("  roost run --data NEW_FOLDER")

@@ -58,5 +58,8 @@ def _read_file(settings: Settings, environ: Mapping[str, str]) -> ConfigFile | N
         if named:
             raise ConfigError(f"There is no configuration file {path}.") from None
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The configuration file {path} can't be read: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"The configuration file {path} is not UTF-8 text.") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError(f"The configuration file {path} can't be read: {reason}.") from error

@@ -21,6 +21,10 @@ def err() -> Console:
     return _console(stderr=True)
 
 
+def has_color(console: Console) -> bool:
+    return console.color_system is not None and not console.no_color
+
+
 def _console(*, stderr: bool) -> Console:
     # What is printed holds paths and words of other programs: none of it is markup.
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)

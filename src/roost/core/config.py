@@ -226,7 +226,7 @@ def _wrong(given: _Given, expected: str) -> SettingWrong:
 def _hint(name: str, known: Iterable[str]) -> str:
     last = name.rpartition(".")[2]
     elsewhere = [key for key in known if key.rpartition(".")[2] == last]
-    close = elsewhere or difflib.get_close_matches(name, known, n=1)
+    close = elsewhere or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     return f" Did you mean {close[0]}?" if close else ""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import os
 import socket
 from collections.abc import Callable, Generator
 
@@ -20,12 +21,12 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
-    except UnicodeError as error:
-        raise AddressUnusable("that is no host name", host=host, port=port) from error
+    except (UnicodeError, socket.gaierror) as error:
+        raise AddressUnusable("no such host is known", host=host, port=port) from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(host=host, port=port) from error
-        reason = (error.strerror or str(error)).lower()
+        reason = os.strerror(error.errno or 0).lower()
         raise AddressUnusable(reason, host=host, port=port) from error
 
 

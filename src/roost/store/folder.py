@@ -28,6 +28,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(folder: Path) -> None:
     """Make sure that the folder is there, ours alone, and writable."""
+    if folder.exists() and not folder.is_dir():
+        raise DataFolderError("it is a file. Choose another with --data.", folder=folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o077:

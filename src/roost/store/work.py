@@ -64,7 +64,7 @@ class Work:
             after = one((yield query("last_delta")), int)
             yield query("append_deltas", batch=batch)
             yield query("advance_streams", after=after)
-            yield query("stir_sessions", batch=batch)
+            yield query("stir_sessions", after=after)
             rows = every((yield query("streaming_turns", batch=batch)), _Stored)
             stored = {row.turn: row.seq for row in rows}
         else:

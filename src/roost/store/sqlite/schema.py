@@ -38,11 +38,23 @@ def check_before_opening(path: Path, known: list[Migration]) -> Schema:
     """The schema of a store, read without changing a byte of it."""
     if not path.exists() or path.stat().st_size == 0:
         return Schema()
+    if path.with_name(f"{path.name}-journal").exists():
+        _undo_half_a_birth(path)
     connection = connect_reader(path)
     try:
         schema = read_schema(connection, path)
         pending(schema, known, path)
         return schema
+    finally:
+        connection.close()
+
+
+def _undo_half_a_birth(path: Path) -> None:
+    """Before a new store keeps a write-ahead log, a crash leaves a rollback journal behind, which
+    only a connection that may write can apply."""
+    connection = Connection(str(path))
+    try:
+        connection.rows("SELECT count(*) FROM sqlite_schema")
     finally:
         connection.close()
 
@@ -63,6 +75,7 @@ def migrate(connection: Connection, migrations: Sequence[Migration], clock: Cloc
             faults.reach("store.migrate.before")
             connection.rows("COMMIT")
         except BaseException:
-            connection.rows("ROLLBACK")
+            if connection.in_transaction:
+                connection.rows("ROLLBACK")
             raise
         faults.reach("store.migrate.after")

@@ -66,8 +66,9 @@ FROM json_each(:held) j
     LEFT JOIN leases l ON l.name = j.value ->> 0
 WHERE l.token IS NOT j.value ->> 1 OR l.holder IS NULL;
 
--- A long stream shows in the list of sessions, at a coarse grain.
+-- A long stream shows in the list of sessions, at a coarse grain: those whose deltas were taken.
 -- name: stir_sessions
 UPDATE sessions SET active_at = :now
-WHERE id IN (SELECT t.session_id FROM json_each(:batch) j JOIN streams t ON t.turn_id = j.value ->> 0)
+WHERE id IN (SELECT t.session_id FROM deltas d JOIN streams t ON t.turn_id = d.turn_id
+             WHERE d.id > :after)
   AND active_at < :now - 30000 AND deleted_at IS NULL;

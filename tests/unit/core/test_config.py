@@ -1,0 +1,189 @@
+"""The configuration, its order of sources, and what it says about mistakes."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from roost.core.config import VARIABLES, Config, ConfigFile, duration, load, xdg_folder
+from roost.core.errors import ConfigError
+
+HOME = {"HOME": "/home/wren"}
+FILE = Path("/etc/roost/roost.toml")
+DOCS = Path(__file__).parents[3] / "docs" / "configuration.md"
+
+
+def configured(
+    toml: str = "", environ: dict[str, str] | None = None, **flags: str | None
+) -> Config:
+    named = {"--" + name.replace("_", "-"): value for name, value in flags.items()}
+    return load(ConfigFile(FILE, toml), HOME | (environ or {}), named)
+
+
+def complaint(toml: str = "", environ: dict[str, str] | None = None, **flags: str | None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        configured(toml, environ, **flags)
+    return str(caught.value)
+
+
+def test_defaults_need_nothing_but_a_home() -> None:
+    config = load(None, HOME, {})
+    assert config.data == Path("/home/wren/.local/share/roost")
+    assert (config.server.host, config.server.port) == ("127.0.0.1", 7667)
+    assert config.log.level == "info"
+    assert config.leases.ttl == timedelta(seconds=30)
+    assert config.retention.idempotency_keys == timedelta(days=7)
+    assert config.retention.inbox == config.retention.events == timedelta(days=30)
+
+
+def test_later_sources_win() -> None:
+    toml = "[server]\nport = 1001\nhost = 'a'\n[log]\nlevel = 'error'"
+    environ = {"ROOST_SERVER_PORT": "1002", "ROOST_SERVER_HOST": "b"}
+    config = configured(toml, environ, port="1003")
+    assert (config.log.level, config.server.host, config.server.port) == ("error", "b", 1003)
+
+
+def test_flags_not_given_change_nothing() -> None:
+    assert configured("[server]\nport = 1001", port=None).server.port == 1001
+
+
+def test_every_setting_can_be_given_in_the_environment() -> None:
+    given = {
+        "ROOST_DATA": "/d",
+        "ROOST_SERVER_HOST": "h",
+        "ROOST_SERVER_PORT": "0",
+        "ROOST_LOG_LEVEL": "debug",
+        "ROOST_LEASES_TTL": "1m",
+        "ROOST_RETENTION_IDEMPOTENCY_KEYS": "1h",
+        "ROOST_RETENTION_INBOX": "2h",
+        "ROOST_RETENTION_EVENTS": "3h",
+    }
+    config = configured(environ=given)
+    assert given.keys() == VARIABLES.keys()
+    assert (config.data, config.server.host, config.server.port) == (Path("/d"), "h", 0)
+    assert (config.log.level, config.leases.ttl) == ("debug", timedelta(minutes=1))
+    assert config.retention.idempotency_keys == timedelta(hours=1)
+    assert config.retention.inbox == timedelta(hours=2)
+    assert config.retention.events == timedelta(hours=3)
+
+
+def test_every_setting_is_in_the_documentation() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    for variable, key in VARIABLES.items():
+        assert f"| `{key}` |" in page
+        assert f"| `{variable}` |" in page
+
+
+def test_variables_that_are_no_settings_are_left_alone() -> None:
+    other = {"ROOST_CONFIG": "x", "ROOST_SECRET_KEY": "x", "ROOST_FAULTS": "x", "ROOSTER": "x"}
+    assert configured(environ=other) == configured()
+
+
+def test_empty_variable_is_not_set() -> None:
+    assert configured(environ={"ROOST_DATA": "", "ROOST_SERVER_PORT": ""}) == configured()
+
+
+@pytest.mark.parametrize(
+    ("toml", "expected"),
+    [
+        ("[server]\nport = 'abc'", "server.port (from {file}) is wrong: expected a whole number"),
+        ("[server]\nport = '80'", "expected a whole number from 0 to 65535, got '80'"),
+        ("[server]\nport = 65536", "got 65536"),
+        ("[server]\nport = true", "got True"),
+        ("[server]\nport = 1.5", "got 1.5"),
+        ("[server.port]\nx = 1", "server.port (from {file}) is wrong"),
+        ("[server]\nhost = 5", "server.host (from {file}) is wrong: expected text, got 5"),
+        ("server = 5", "expected a section, [server], got 5"),
+        ("data = ''", "data (from {file}) is wrong: expected a folder, got ''"),
+        ('data = "a\\u0000b"', "expected a folder"),
+        ("[log]\nlevel = 'loud'", "expected one of debug, info, warning, error, got 'loud'"),
+        ("[log]\nlevel = ['info']", "got ['info']"),
+        ("[leases]\nttl = 30", 'expected a duration such as "30s", "15m", "1h" or "7d", got 30'),
+        ("[leases]\nttl = 'soon'", "leases.ttl (from {file}) is wrong"),
+        ("not toml", "{file} is not valid TOML"),
+    ],
+)
+def test_wrong_value_names_key_file_and_expected_type(toml: str, expected: str) -> None:
+    assert expected.format(file=FILE) in complaint(toml)
+
+
+def test_wrong_variable_and_flag_are_named() -> None:
+    from_variable = complaint(environ={"ROOST_SERVER_PORT": "abc"})
+    assert "server.port (from ROOST_SERVER_PORT) is wrong" in from_variable
+    assert "got 'abc'" in from_variable
+    assert "log.level (from --log-level) is wrong" in complaint(log_level="loud")
+
+
+def test_number_too_long_for_python_is_just_wrong() -> None:
+    assert "expected a whole number" in complaint(port="9" * 5000)
+
+
+def test_wrong_value_that_is_overridden_is_still_an_error() -> None:
+    assert "server.port" in complaint("[server]\nport = 'abc'", port="8000")
+
+
+def test_long_wrong_value_is_cut() -> None:
+    assert len(complaint(f"[log]\nlevel = '{'x' * 5000}'")) < 250
+
+
+@pytest.mark.parametrize(
+    ("toml", "unknown", "hint"),
+    [
+        ("[server]\nprot = 1", "server.prot", "Did you mean server.port?"),
+        ("port = 1", "port", "Did you mean server.port?"),
+        ("[sever]\nport = 1", "sever", "Did you mean server?"),
+        ("[server]\nlevel = 'info'", "server.level", "Did you mean log.level?"),
+        ("zzz = 1", "zzz", ""),
+    ],
+)
+def test_unknown_key_is_named_with_its_file_and_a_suggestion(
+    toml: str, unknown: str, hint: str
+) -> None:
+    message = complaint(toml)
+    assert message == f"There is no setting {unknown} (from {FILE}). {hint}".rstrip()
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("ROOST_SEVER_PORT", " Did you mean ROOST_SERVER_PORT?"),
+        ("ROOST_PORT", " Did you mean ROOST_SERVER_PORT?"),
+        ("ROOST_FOO", ""),
+    ],
+)
+def test_unknown_variable_is_named_with_a_suggestion(variable: str, hint: str) -> None:
+    message = complaint(environ={variable: "1"})
+    assert message == f"There is no setting {variable} (from the environment).{hint}"
+
+
+def test_data_folder_follows_xdg() -> None:
+    assert configured(environ={"XDG_DATA_HOME": "/x"}).data == Path("/x/roost")
+    assert configured(environ={"XDG_DATA_HOME": "rel"}).data == configured().data
+    assert xdg_folder({}, "XDG_DATA_HOME", ".local/share") is None
+
+
+def test_data_folder_in_the_file_is_relative_to_the_file() -> None:
+    assert configured("data = 'here'").data == FILE.parent / "here"
+    assert configured("data = '~/here'").data == Path("/home/wren/here")
+    assert configured("data = '.'", data="~").data == Path("/home/wren")
+
+
+def test_without_a_home_the_data_folder_must_be_named() -> None:
+    with pytest.raises(ConfigError, match="--data"):
+        load(None, {}, {})
+    assert load(None, {}, {"--data": "/d"}).data == Path("/d")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("1s", 1), ("30s", 30), ("15m", 900), ("1h", 3600), ("7d", 604800)]
+)
+def test_durations_are_a_number_and_a_unit(text: str, seconds: int) -> None:
+    assert duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s", "30", "0s", "-1s", "1.5h", "1w", "1h30m", " 1s", "1S", "9" * 30 + "d", "٣s"]
+)
+def test_anything_else_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        duration(text)

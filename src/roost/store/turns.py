@@ -26,8 +26,9 @@ from roost.store.writes import (
     Written,
     add_usage,
     already_written,
-    begin_attempt,
     enter,
+    next_attempt,
+    open_stream,
     place,
     record,
     standing,
@@ -35,13 +36,14 @@ from roost.store.writes import (
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step adds: its messages in order, what it used, the steers it took in. Unless it is
-    the last, `more` opens the next step's first attempt in the same commit."""
+    """What one step adds: its messages in order, what it used, the steers it took in. A new attempt
+    begins with it: of the next step or, while this one is `unfinished` (its tools are to run), of
+    the same."""
 
     messages: tuple[Draft, ...]
     usage: tuple[Usage, ...] = ()
     steers: tuple[TurnId, ...] = ()
-    more: bool = True
+    unfinished: bool = False
 
 
 class OutboxEntry(msgspec.Struct, frozen=True):
@@ -151,6 +153,8 @@ class Turns:
         """Let the first turn of the queue run: its message takes its place in history."""
         row = yield from turn_in(self._user, session, turn)
         if first := (yield from already_written(self._user, session, (message,))):
+            if row.message != message.id:
+                raise InvalidInput(f"The message id {message.id} is taken. Make a new one.")
             return Begun(first.revision, row.step, row.attempt)
         head = yield from enter(self._user, session, token, adds=(message,))
         if row.state != "queued":
@@ -161,15 +165,15 @@ class Turns:
         events = yield from place(self._user, session, head, turn, (message,))
         yield query("start_turn", turn=turn, message=message.id, start=head.head + 1)
         yield query("count_turn", session=session)
-        yield query("open_stream", turn=turn, session=session, attempt=1)
+        attempt = yield from open_stream(turn)
         yield from record(
             session,
             head.revision,
             TurnUpdated(turn, "running"),
             *events,
-            AttemptBegan(turn, 1, 1),
+            attempt,
         )
-        return Begun(head.revision, 1, 1)
+        return Begun(head.revision, attempt.step, attempt.attempt)
 
     @writing
     def resume(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
@@ -184,7 +188,7 @@ class Turns:
         if row.state != "waiting":
             yield from refuse_while_live(session)
         yield query("set_turn_state", turn=turn, state="running", reason=None, ended=False)
-        attempt = yield from begin_attempt(session, turn, steps=0)
+        attempt = yield from open_stream(turn)
         yield from record(session, head.revision, TurnUpdated(turn, "running"), attempt)
         return Begun(head.revision, attempt.step, attempt.attempt)
 
@@ -192,8 +196,7 @@ class Turns:
     def retry_step(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
         """Open another attempt of the current step; the deltas of the one before are dropped."""
         head = yield from enter(self._user, session, token)
-        yield from self._running(session, turn)
-        attempt = yield from begin_attempt(session, turn, steps=0)
+        attempt = yield from self._next_attempt(session, turn, steps=0)
         yield from record(session, head.revision, attempt)
         return Begun(head.revision, attempt.step, attempt.attempt)
 
@@ -207,14 +210,11 @@ class Turns:
         if first := (yield from already_written(self._user, session, step.messages)):
             return first
         head = yield from enter(self._user, session, token, adds=step.messages)
-        yield from self._running(session, turn)
+        attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
         events = yield from place(self._user, session, head, turn, step.messages)
         events += yield from self._merge(session, step)
         yield from add_usage(self._user, session, turn, step.usage)
-        if step.more:
-            events.append((yield from begin_attempt(session, turn, steps=1)))
-        else:
-            yield query("close_stream", turn=turn)
+        events.append(attempt)
         yield from record(session, head.revision, *events)
         return _written(head, step.messages)
 
@@ -240,6 +240,7 @@ class Turns:
         result: tuple[Part, ...] | None = None,
     ) -> Operation[None]:
         """Move a tool call on: to `running` before its effect, to its end after its result."""
+        yield from turn_in(self._user, session, turn)
         rows = yield query("find_tool_call", session=session, call=call, turn=turn)
         before = maybe(rows, _ToolCallState)
         if before is None:
@@ -304,6 +305,15 @@ class Turns:
             yield query("release_session_lease", session=session, token=token)
         yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
         return _written(head, end.messages)
+
+    def _next_attempt(
+        self, session: SessionId, turn: TurnId, *, steps: int
+    ) -> Operation[AttemptBegan]:
+        attempt = yield from next_attempt(session, turn, steps=steps)
+        if attempt is None:
+            yield from self._running(session, turn)
+            raise NotFound("running turn", turn)
+        return attempt
 
     def _running(self, session: SessionId, turn: TurnId) -> Operation[TurnRow]:
         row = yield from turn_in(self._user, session, turn)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from roost.core.ids import BlobId, SessionId
-from roost.store.blobs import BlobFiles, unnamed
+from roost.store.blobs import BlobFiles, remove_if_unnamed
 from roost.store.operations import Engine, Operation, every, maybe, one, query
 from roost.store.search import index_slice
 
@@ -135,7 +135,8 @@ class Upkeep:
         total = 0
         while gone := await self._engine.write(forget):
             total += len(gone)
-            await self._engine.read(lambda gone=gone: unnamed(self._files, gone))
+            for blob in gone:
+                await self._engine.read(lambda blob=blob: remove_if_unnamed(self._files, blob))
         return total
 
 

@@ -21,6 +21,10 @@ from roost.core.messages import (
 from roost.core.usage import Usage
 from roost.store.operations import Operation, maybe, one, query
 
+ACTIVITY = 1000
+"""Milliseconds: the list of sessions shows when one was last active no finer than this, so that few
+writes need to move it there."""
+
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
     """Where a session stands: its revision raised for this write, its messages not yet added."""
@@ -28,6 +32,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     revision: int
     epoch: int
     head: int
+    quiet: int
+    """Milliseconds since its last activity in the list."""
 
 
 class _Placed(msgspec.Struct, frozen=True, array_like=True):
@@ -61,11 +67,12 @@ def enter(
         user=user,
         session=session,
         token=token,
-        active=active,
         adds=len(adds),
         answers=any(draft.role == "assistant" for draft in adds),
     )
     if (head := maybe(rows, Head)) is not None:
+        if active and head.quiet >= ACTIVITY:
+            yield query("stir_session", session=session)
         return head
     yield from check_session(user, session)
     raise Fenced(session=session, token=token)
@@ -146,16 +153,23 @@ def _tool_calls(
     return events
 
 
-def begin_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan]:
-    """Number the next try: of the same step, or `steps` further on."""
-
-    class Numbers(msgspec.Struct, array_like=True):
-        step: int
-        attempt: int
-
-    numbers = one((yield query("next_attempt", turn=turn, steps=steps)), Numbers)
-    yield query("open_stream", turn=turn, session=session, attempt=numbers.attempt)
+def open_stream(turn: TurnId) -> Operation[AttemptBegan]:
+    """Let a turn that begins to run stream: in its first attempt, or in one more."""
+    numbers = one((yield query("open_stream", turn=turn)), _Numbers)
     return AttemptBegan(turn, numbers.step, numbers.attempt)
+
+
+def next_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan | None]:
+    """Number the next try, of the same step or of the next; what the one before streamed is
+    dropped. None if the turn does not run."""
+    rows = yield query("next_attempt", session=session, turn=turn, steps=steps)
+    numbers = maybe(rows, _Numbers)
+    return None if numbers is None else AttemptBegan(turn, numbers.step, numbers.attempt)
+
+
+class _Numbers(msgspec.Struct, frozen=True, array_like=True):
+    step: int
+    attempt: int
 
 
 def add_usage(

@@ -15,6 +15,9 @@ from roost.core.errors import (
 )
 from roost.store.operations import Row, Rows, SqlValue
 
+BUSY_TIMEOUT = 5000
+"""Milliseconds. Nobody but the writer writes: only recovering and closing are ever waited for."""
+
 Parameters = Mapping[str, SqlValue] | Sequence[SqlValue] | None
 
 
@@ -31,7 +34,7 @@ class Connection(apsw.Connection):
 
 def connect_writer(path: Path) -> Connection:
     connection = Connection(str(path), statementcachesize=256)
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(BUSY_TIMEOUT)
     for pragma in (
         "auto_vacuum = incremental",  # of a new file only, and only before its first page
         "journal_mode = wal",
@@ -48,7 +51,7 @@ def connect_writer(path: Path) -> Connection:
 def connect_reader(path: Path) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY
     connection = Connection(str(path), flags=flags, statementcachesize=128)
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(BUSY_TIMEOUT)
     connection.rows("pragma cache_size = -8000")
     # SQLite's own lower() knows ASCII only.
     connection.create_scalar_function("fold", _fold, 1, deterministic=True)  # pyright: ignore[reportUnknownMemberType]

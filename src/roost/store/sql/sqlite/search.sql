@@ -20,7 +20,7 @@ SELECT indexed FROM search_progress;
 
 -- name: messages_to_index
 SELECT m.seq, s.user_id, m.session_id, m.role, m.parts
-FROM messages m JOIN sessions s ON s.id = m.session_id
+FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
 WHERE m.seq > :after
 ORDER BY m.seq LIMIT :limit;
 

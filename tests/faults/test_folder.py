@@ -69,6 +69,17 @@ async def test_folder_that_was_let_go_opens_at_once(tmp_path: Path) -> None:
             assert said == "opened"
 
 
+async def test_store_closed_twice_lets_go_of_its_own_lock_only(tmp_path: Path) -> None:
+    async with opened(tmp_path) as store:
+        await store.close()
+        with opening(str(tmp_path)) as (_, said):
+            assert said == "opened"
+            await store.close()
+            with pytest.raises(StoreOwned):
+                async with opened(tmp_path):
+                    pass
+
+
 async def test_store_that_fails_to_open_lets_go_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / DATABASE).write_bytes(b"not a database" * 1000)
     for _ in range(2):

@@ -78,8 +78,11 @@ class OwnerLock:
         os.ftruncate(self._file, len(text))
 
     def release(self) -> None:
+        if self._file < 0:
+            return  # by now the number may be another file's
         os.ftruncate(self._file, 0)
         os.close(self._file)
+        self._file = -1
 
 
 def this_process(version: str, started_at: int) -> Owner:

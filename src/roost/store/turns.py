@@ -27,6 +27,7 @@ from roost.store.writes import (
     add_usage,
     already_written,
     enter,
+    enter_adding,
     next_attempt,
     open_stream,
     place,
@@ -152,11 +153,11 @@ class Turns:
     ) -> Operation[Begun]:
         """Let the first turn of the queue run: its message takes its place in history."""
         row = yield from turn_in(self._user, session, turn)
-        if first := (yield from already_written(self._user, session, (message,))):
+        head = yield from enter_adding(self._user, session, token, (message,))
+        if isinstance(head, Written):
             if row.message != message.id:
-                raise InvalidInput(f"The message id {message.id} is taken. Make a new one.")
-            return Begun(first.revision, row.step, row.attempt)
-        head = yield from enter(self._user, session, token, adds=(message,))
+                raise _taken(message)
+            return Begun(head.revision, row.step, row.attempt)
         if row.state != "queued":
             raise Conflict(f"Turn {turn} is {row.state}; only a queued one can be started.")
         yield from refuse_while_live(session)
@@ -207,9 +208,9 @@ class Turns:
         """Write a finished step in place of its deltas."""
         if not step.messages:
             raise InvalidInput("A step without a message is nothing to write.")
-        if first := (yield from already_written(self._user, session, step.messages)):
-            return first
-        head = yield from enter(self._user, session, token, adds=step.messages)
+        head = yield from enter_adding(self._user, session, token, step.messages)
+        if isinstance(head, Written):
+            return head
         attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
         events = yield from place(self._user, session, head, turn, step.messages)
         events += yield from self._merge(session, step)
@@ -280,8 +281,10 @@ class Turns:
         if row.state == end.state:
             first = yield from already_written(self._user, session, end.messages)
             return first or (yield from standing(session))
-        head = yield from enter(self._user, session, token, adds=end.messages)
+        head = yield from enter_adding(self._user, session, token, end.messages)
         check_turn_move(turn, row.state, end.state)
+        if isinstance(head, Written):
+            raise _taken(end.messages[-1])
         events = yield from place(self._user, session, head, turn, end.messages)
         if row.start is None and end.messages:
             # It failed before it could start; its message is kept all the same.
@@ -320,6 +323,10 @@ class Turns:
         if row.state != "running":
             raise Conflict(f"Turn {turn} is {row.state}, not running. Nothing was written.")
         return row
+
+
+def _taken(message: Draft) -> InvalidInput:
+    return InvalidInput(f"The message id {message.id} is taken. Make a new one.")
 
 
 def _written(head: Head, drafts: tuple[Draft, ...]) -> Written:

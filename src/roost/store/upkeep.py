@@ -110,7 +110,6 @@ class Upkeep:
         )
         while await self._engine.write(_vacuum_slice):
             pass
-        await self._engine.write(lambda: _run("optimize"))
         return swept
 
     async def _drain(self, statement: str, keep: float) -> int:
@@ -159,10 +158,6 @@ def _events_slice(
         return len(gone), last
 
     return expire
-
-
-def _run(statement: str) -> Operation[None]:
-    yield query(statement)
 
 
 def _vacuum_slice() -> Operation[bool]:

@@ -53,29 +53,51 @@ class Written(msgspec.Struct, frozen=True, array_like=True):
 
 
 def enter(
+    user: UserId, session: SessionId, token: Token | None, *, active: bool = True
+) -> Operation[Head]:
+    """Begin a write: raise the revision if the session is there, ours, and the token is current."""
+    head = yield from _raise(user, session, token, (), active=active)
+    if head is not None:
+        return head
+    yield from check_session(user, session)
+    raise Fenced(session=session, token=token)
+
+
+def enter_adding(
+    user: UserId, session: SessionId, token: Token, drafts: tuple[Draft, ...]
+) -> Operation[Head | Written]:
+    """Begin a write that adds messages, which are then to be placed. If these very messages were
+    written before, the result of that."""
+    head = yield from _raise(user, session, token, drafts, active=True)
+    if head is not None:
+        return head
+    yield from check_session(user, session)
+    if first := (yield from already_written(user, session, drafts)):
+        return first
+    raise Fenced(session=session, token=token)
+
+
+def _raise(
     user: UserId,
     session: SessionId,
     token: Token | None,
+    drafts: tuple[Draft, ...],
     *,
-    adds: tuple[Draft, ...] = (),
-    active: bool = True,
-) -> Operation[Head]:
-    """Begin a write: raise the revision if the session is there, ours, and the token is current.
-    The messages it `adds` are then to be placed."""
+    active: bool,
+) -> Operation[Head | None]:
     rows = yield query(
         "raise_revision",
         user=user,
         session=session,
         token=token,
-        adds=len(adds),
-        answers=any(draft.role == "assistant" for draft in adds),
+        adds=len(drafts),
+        answers=any(draft.role == "assistant" for draft in drafts),
+        last=drafts[-1].id if drafts else None,
     )
-    if (head := maybe(rows, Head)) is not None:
-        if active and head.quiet >= ACTIVITY:
-            yield query("stir_session", session=session)
-        return head
-    yield from check_session(user, session)
-    raise Fenced(session=session, token=token)
+    head = maybe(rows, Head)
+    if head is not None and active and head.quiet >= ACTIVITY:
+        yield query("stir_session", session=session)
+    return head
 
 
 def check_session(user: UserId, session: SessionId) -> Operation[None]:

@@ -24,8 +24,14 @@ Parameters = Mapping[str, SqlValue] | Sequence[SqlValue] | None
 class Connection(apsw.Connection):
     """apsw's, with the types that its stubs lose before Python 3.12 (they name `Buffer`)."""
 
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # pyright: ignore[reportArgumentType]
+        # Otherwise SQLite looks at the values it is given, and prepares a statement anew for each.
+        self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self._cursor = self.cursor()
+
     def rows(self, sql: str, parameters: Parameters = None) -> Rows:
-        return self.execute(sql, parameters).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return self._cursor.execute(sql, parameters).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     def each(self, sql: str, parameters: Parameters = None) -> Iterator[Row]:
         """The rows one by one: those before an unreadable one are had before it raises."""

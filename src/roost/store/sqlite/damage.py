@@ -9,7 +9,7 @@ from roost.core.errors import StoreDamaged
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import Connection, connect_reader
 
-START_SECONDS = 1.0
+START_SECONDS = 0.3
 """How long a start may look for damage. A large store is looked through by `roost doctor`."""
 
 

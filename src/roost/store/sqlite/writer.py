@@ -149,7 +149,7 @@ class Writer:
     ) -> list[Outcome]:
         try:
             self._connection.rows("BEGIN IMMEDIATE")
-            outcomes = [self._run_one(operation) for operation in operations]
+            outcomes = self._run_all(operations)
             faults.reach(f"{place}.commit.before")
             self._connection.rows("COMMIT")
         except apsw.Error as error:
@@ -164,8 +164,25 @@ class Writer:
             return [Outcome(error=StoreUnavailable(str(fault), path=self._path))] * len(outcomes)
         return outcomes
 
-    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
+    def _run_all(self, operations: list[Callable[[], Operation[object]]]) -> list[Outcome]:
+        if len(operations) > 1:
+            return [self._run_guarded(operation) for operation in operations]
+        outcome = self._run_one(operations[0])
+        if outcome.error is not None:
+            self._connection.rows("ROLLBACK")
+            self._connection.rows("BEGIN")
+        return [outcome]
+
+    def _run_guarded(self, operation: Callable[[], Operation[object]]) -> Outcome:
+        """In a savepoint, so that one that fails leaves nothing behind and takes nobody along."""
         self._connection.rows("SAVEPOINT operation")
+        outcome = self._run_one(operation)
+        if outcome.error is not None:
+            self._connection.rows("ROLLBACK TO operation")
+        self._connection.rows("RELEASE operation")
+        return outcome
+
+    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
         try:
             outcome = Outcome(self._runner.run(operation()))
         except apsw.ConstraintError as error:
@@ -176,11 +193,8 @@ class Writer:
             raise
         except Exception as error:  # noqa: BLE001 (it goes to the caller, and to the log)
             outcome = Outcome(error=error)
-        if outcome.error is not None:
-            if not isinstance(outcome.error, RoostError):
-                log.error("a store operation failed", exc_info=outcome.error)
-            self._connection.rows("ROLLBACK TO operation")
-        self._connection.rows("RELEASE operation")
+        if outcome.error is not None and not isinstance(outcome.error, RoostError):
+            log.error("a store operation failed", exc_info=outcome.error)
         return outcome
 
     def _roll_back(self) -> None:

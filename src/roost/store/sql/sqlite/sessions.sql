@@ -1,5 +1,6 @@
 -- The fence and the order of all writes to a session: one row, raised once per write, with room made
--- for the messages it adds. A writer that needs no lease passes no token.
+-- for the messages it adds, unless they were added before. A writer that needs no lease passes no
+-- token.
 -- name: raise_revision
 UPDATE sessions
 SET revision = revision + 1,
@@ -8,6 +9,7 @@ SET revision = revision + 1,
     answered = CASE WHEN :answers THEN revision + 1 ELSE answered END
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
   AND (:token IS NULL OR token = :token)
+  AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
 RETURNING revision, epoch, head - :adds, :now - active_at;
 
 -- Apart, because it moves the session within sessions_recent.

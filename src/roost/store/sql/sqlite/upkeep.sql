@@ -75,6 +75,3 @@ SELECT f.freelist_count, p.page_count FROM pragma_freelist_count f, pragma_page_
 
 -- name: vacuum
 PRAGMA incremental_vacuum(1000);
-
--- name: optimize
-PRAGMA optimize;

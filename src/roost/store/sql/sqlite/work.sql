@@ -33,7 +33,8 @@ FROM json_each(:batch) j
     CROSS JOIN streams t ON t.turn_id = j.value ->> 0
     CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
-  AND s.deleted_at IS NULL;
+  AND s.deleted_at IS NULL
+RETURNING turn_id, last_seq;
 
 -- name: last_delta
 SELECT coalesce(max(id), 0) FROM deltas;
@@ -66,9 +67,13 @@ FROM json_each(:held) j
     LEFT JOIN leases l ON l.name = j.value ->> 0
 WHERE l.token IS NOT j.value ->> 1 OR l.holder IS NULL;
 
--- A long stream shows in the list of sessions, at a coarse grain: those whose deltas were taken.
+-- A long stream shows in the list of sessions, at a coarse grain.
 -- name: stir_sessions
 UPDATE sessions SET active_at = :now
-WHERE id IN (SELECT t.session_id FROM deltas d JOIN streams t ON t.turn_id = d.turn_id
-             WHERE d.id > :after)
+WHERE id IN (
+    SELECT t.session_id
+    FROM json_each(:held) j
+        CROSS JOIN sessions o ON o.id = substr(j.value ->> 0, 9) AND o.token = j.value ->> 1
+        CROSS JOIN turns t ON t.session_id = o.id
+            AND t.state IN ('running', 'waiting') AND t.state = 'running')
   AND active_at < :now - 30000 AND deleted_at IS NULL;

@@ -26,6 +26,7 @@ class Nursery:
         self._process = process
         self._ledger = ledger
         self._heard = b""
+        self._unheard: list[Line] = []
         self.opened = False
 
     def kill_one(self, seed: int) -> None:
@@ -67,9 +68,11 @@ class Nursery:
         self._process.stdin.write(f"{seed} {faults}\n".encode())
         self._process.stdin.flush()
         while True:
-            for line in self._lines(DEADLINE):
+            lines = self._lines(DEADLINE)
+            for position, line in enumerate(lines, 1):
                 self._ledger.hear(line)
                 if isinstance(line, Born):
+                    self._unheard = lines[position:]
                     return line.pid
 
     def _hear_until(self, done: Callable[[], bool]) -> None:
@@ -94,6 +97,9 @@ class Nursery:
 
     def _lines(self, seconds: float) -> list[Line]:
         """What comes within a time, or sooner; a line that its writer did not finish is dropped."""
+        found, self._unheard = self._unheard, []
+        if found:
+            return found
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
         if select.select([output], [], [], seconds)[0]:
@@ -103,7 +109,6 @@ class Nursery:
         elif seconds == DEADLINE:
             raise AssertionError("the writer is stuck")
         *lines, self._heard = self._heard.split(b"\n")
-        found: list[Line] = []
         for line in filter(None, lines):
             try:
                 found.append(decode_line(line))

@@ -237,3 +237,26 @@ async def is_purged(ada: Driver, session: SessionId) -> bool:
         return False
     await ada.sessions.delete(session)
     return True
+
+
+async def test_a_time_is_searched_to_the_millisecond(ada: Driver, clock: FakeClock) -> None:
+    """Over months and years, which the index knows, and at their very edges, which it does not."""
+    session = await ada.session()
+    times: list[int] = []
+    for _ in range(30):
+        run = await ada.run(session, "tick")
+        times.append(clock.now())
+        await ada.end(run, "tock")
+        clock.advance(40 * 86_400)
+    await ada.indexed()
+    for since, until in ((times[3], times[20]), (times[3], times[3] + 1), (times[29], None)):
+        where = SearchFilter(since=since, until=until)
+        found = {hit.created_at for hit in await ada.search("tick", where, limit=100)}
+        assert found == {at for at in times if since <= at < (until or at + 1)}
+
+
+async def test_a_filter_that_leaves_no_session_finds_nothing(ada: Driver) -> None:
+    await ada.say(await ada.run(), "needle")
+    await ada.indexed()
+    assert await ada.search("needle", SearchFilter(project="nowhere")) == []
+    assert await ada.search("needle", SearchFilter(archived=True)) == []

@@ -86,12 +86,14 @@ async def test_empty_tick_is_harmless(ada: Driver) -> None:
 
 
 async def test_deltas_survive_the_sweep_while_their_stream_is_open(ada: Driver) -> None:
-    long, short = await ada.run(), await ada.run()
+    long, short, young = await ada.run(), await ada.run(), await ada.run()
     for seq in range(1, 21):
         await ada.stream(long, "a", first=seq)
         await ada.stream(short, "b", first=seq)
     await ada.end(short, "b" * 20)
+    await ada.stream(young, "y")
     await ada.indexed()  # background work has run
     assert await ada.streamed(long.turn) == "a" * 20
     await ada.stream(long, "z", first=21)
     assert await ada.streamed(long.turn) == "a" * 20 + "z"
+    assert await ada.streamed(young.turn) == "y"

@@ -196,6 +196,12 @@ class ModelSession:
         if found.state == "queued" or found.start is None or found.undone is not None:
             raise Conflict("can't go on")
         check_turn_move(turn, found.state, "running")
+        (first,) = [each for each in self.messages if each.id == found.message]
+        if first.gone is not None and self.epochs[first.gone - 1][0] != "compaction":
+            raise Conflict("no longer part of the history")
+        starts = [other.start or 0 for other in self.turns.values() if other.undone is None]
+        if max(starts) > found.start:
+            raise Conflict("gone on since")
         if found.state != "waiting":
             self.refuse_while_live()
         self.enter()
@@ -252,6 +258,8 @@ class ModelSession:
     ) -> None:
         found = self.turn(turn)
         if found.state == state:
+            if drafts and drafts[-1].id not in [message.id for message in self.messages]:
+                raise Conflict("ended with another answer")
             return
         self.check(token)
         check_turn_move(turn, found.state, state)

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
-from roost.core.events import AttemptBegan, Delta, Deltas, Event, ToolCallUpdated, TurnUpdated
+from roost.core.events import (
+    AttemptBegan,
+    Delta,
+    Deltas,
+    Event,
+    RewriteKind,
+    ToolCallUpdated,
+    TurnUpdated,
+)
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, Part, decode_parts, encode_parts
 from roost.core.turns import (
@@ -18,7 +26,7 @@ from roost.core.turns import (
     check_turn_move,
 )
 from roost.core.usage import Usage
-from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
 from roost.store.writes import (
@@ -89,6 +97,13 @@ class _ToolCallRow(msgspec.Struct, frozen=True, array_like=True):
 
 class _ToolCallState(msgspec.Struct, frozen=True, array_like=True):
     state: ToolCallState
+
+
+class _TurnPlace(msgspec.Struct, frozen=True, array_like=True):
+    """Whether other turns came after it, and what took its first message out of the history."""
+
+    followed: bool
+    taken_by: RewriteKind | None
 
 
 class _DeltasRow(msgspec.Struct, frozen=True, array_like=True):
@@ -184,8 +199,11 @@ class Turns:
         if row.state == "queued" or row.start is None:
             raise Conflict(f"Turn {turn} has not started; start it instead.")
         check_turn_move(turn, row.state, "running")
-        if row.undone is not None:
-            raise Conflict(f"Turn {turn} was undone and can't go on.")
+        place = one((yield query("turn_place", turn=turn)), _TurnPlace)
+        if row.undone is not None or place.taken_by not in (None, "compaction"):
+            raise Conflict(f"Turn {turn} is no longer part of the history and can't go on.")
+        if place.followed:
+            raise Conflict(f"The conversation has gone on since turn {turn}. Send a new message.")
         if row.state != "waiting":
             yield from refuse_while_live(session)
         yield query("set_turn_state", turn=turn, state="running", reason=None, ended=False)
@@ -280,6 +298,8 @@ class Turns:
         row = yield from turn_in(self._user, session, turn)
         if row.state == end.state:
             first = yield from already_written(self._user, session, end.messages)
+            if first is None and end.messages:
+                raise Conflict(f"Turn {turn} is {row.state} already, with another answer.")
             return first or (yield from standing(session))
         head = yield from enter_adding(self._user, session, token, end.messages)
         check_turn_move(turn, row.state, end.state)

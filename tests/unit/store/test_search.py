@@ -260,3 +260,13 @@ async def test_a_filter_that_leaves_no_session_finds_nothing(ada: Driver) -> Non
     await ada.indexed()
     assert await ada.search("needle", SearchFilter(project="nowhere")) == []
     assert await ada.search("needle", SearchFilter(archived=True)) == []
+
+
+async def test_what_a_compaction_replaced_is_found_even_after_a_clear(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.talk(session, "owl", "tree")
+    await ada.compact(session)
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    assert len(await ada.found("owl")) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import Conflict, InvalidInput, NotFound, RoostError
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
 from roost.core.ids import SessionId, new_message_id, new_tool_call_id
 from roost.core.messages import (
     Draft,
@@ -320,3 +320,24 @@ async def test_markdown_shows_the_live_history(ada: Driver, rich: SessionId) -> 
     assert "In short: words." in shown
     assert "Gladly" in shown
     assert "To be undone" not in shown
+
+
+async def test_writer_of_before_a_purge_is_fenced_after_a_new_import(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    document = await ada.transfer.export(run.session)
+    await ada.sessions.delete(run.session)
+    clock.advance(61)
+
+    async def imported() -> bool:
+        await ada.settings.put("nudge", "1")
+        try:
+            return (await ada.transfer.load(document)).created
+        except Conflict:
+            return False
+
+    await eventually(imported)
+    await ada.claim(run.session)
+    with pytest.raises(Fenced):
+        await ada.turns.resume(run.session, run.token, run.turn)

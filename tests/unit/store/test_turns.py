@@ -315,3 +315,29 @@ async def test_end_can_keep_the_lease_for_the_next_turn(ada: Driver) -> None:
     await ada.turns.end(run.session, run.token, run.turn, end)
     await ada.start(following, run.lease)
     assert (await ada.sessions.get(run.session)).state == "running"
+
+
+async def test_cleared_turn_is_not_resumed(ada: Driver, session: SessionId) -> None:
+    run = await ada.run(session)
+    await ada.end(run, "Half", state="interrupted")
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    with pytest.raises(Conflict):
+        await ada.turns.resume(session, lease.token, run.turn)
+
+
+async def test_second_end_with_other_words_is_not_taken_for_a_repeat(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.end(run, "First", state="cancelled")
+    lease = await ada.claim(run.session)
+    with pytest.raises(Conflict):
+        await ada.end(run._replace(lease=lease), "Second", state="cancelled")
+
+
+async def test_only_the_last_turn_can_go_on(ada: Driver, session: SessionId) -> None:
+    stopped = await ada.run(session)
+    await ada.end(stopped, "Half", state="interrupted")
+    await ada.talk(session, "another")
+    lease = await ada.claim(session)
+    with pytest.raises(Conflict):
+        await ada.turns.resume(session, lease.token, stopped.turn)

@@ -32,11 +32,13 @@ SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
 SELECT count(*) FROM messages
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 
+-- The session may have been here before, and its writers may not know that it was deleted: the token
+-- begins where none of theirs can be.
 -- name: import_session
 INSERT INTO sessions (id, user_id, origin, title, title_by, pinned, archived, project, parent,
-    parent_kind, revision, epoch, head, created_at, active_at, ended_at)
+    parent_kind, token, revision, epoch, head, created_at, active_at, ended_at)
 VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :project, :parent,
-    :parent_kind, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
+    :parent_kind, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
 
 -- name: import_messages
 INSERT INTO messages (session_id, id, role, parts, turn_id, partial, position, revision, born, gone,

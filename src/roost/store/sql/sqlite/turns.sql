@@ -34,6 +34,15 @@ UPDATE turns SET input = :input WHERE id = :turn;
 -- name: live_turn
 SELECT id FROM turns WHERE session_id = :session AND state IN ('running', 'waiting');
 
+-- name: turn_place
+SELECT
+    EXISTS (SELECT 1 FROM turns o
+            WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL),
+    (SELECT e.kind FROM messages m
+        CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+     WHERE m.id = t.message_id)
+FROM turns t WHERE t.id = :turn;
+
 -- name: first_queued
 SELECT id FROM turns WHERE session_id = :session AND state = 'queued' ORDER BY place, id LIMIT 1;
 

@@ -69,11 +69,12 @@ class Work:
             return {}
         batch = msgspec.json.encode([_flat(checkpoint) for checkpoint in checkpoints]).decode()
         after = one((yield query("last_delta")), int)
-        rows = yield query("append_deltas", batch=batch)
+        yield query("append_deltas", batch=batch)
         yield query("advance_streams", after=after)
-        if len(rows) < len(checkpoints):
-            # Some were stored before, or may not be: which, and how far?
-            rows = yield query("streaming_turns", batch=batch)
+        if one((yield query("count_new_deltas", after=after)), int) == len(checkpoints):
+            return {each.turn: each.deltas.last_seq for each in checkpoints}
+        # Some were stored before, or may not be: which, and how far?
+        rows = yield query("streaming_turns", batch=batch)
         return {row.turn: row.seq for row in every(rows, _Stored)}
 
     def _renew(self, held: Sequence[Lease]) -> Operation[frozenset[str]]:

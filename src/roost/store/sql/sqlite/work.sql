@@ -33,11 +33,13 @@ FROM json_each(:batch) j
     CROSS JOIN streams t ON t.turn_id = j.value ->> 0
     CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
-  AND s.deleted_at IS NULL
-RETURNING turn_id, last_seq;
+  AND s.deleted_at IS NULL;
 
 -- name: last_delta
 SELECT coalesce(max(id), 0) FROM deltas;
+
+-- name: count_new_deltas
+SELECT count(*) FROM deltas WHERE id > :after;
 
 -- name: advance_streams
 UPDATE streams

@@ -101,7 +101,7 @@ CREATE TABLE prompts (
     tools         TEXT NOT NULL,            -- JSON list
     created_at    INTEGER NOT NULL,
     PRIMARY KEY (session_id, revision)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Where messages come from, and the session that is current there.
 CREATE TABLE routes (
@@ -228,7 +228,7 @@ CREATE TABLE tool_calls (
     started_at    INTEGER,
     ended_at      INTEGER,
     PRIMARY KEY (session_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX tool_calls_of ON tool_calls (turn_id, ordinal);
 
 CREATE TABLE approvals (
@@ -402,14 +402,16 @@ CREATE TABLE usage (
 CREATE INDEX usage_when ON usage (user_id, at);
 CREATE INDEX usage_of ON usage (session_id);
 
--- What each revision of a session did: names and states only, the content stands in its own rows.
+-- What each revision of a session did: names and states only, the content stands in its own rows. In
+-- order of time, like messages: clustered by session, every write would split a page of its own.
 CREATE TABLE events (
+    seq           INTEGER PRIMARY KEY,
     session_id    TEXT NOT NULL REFERENCES sessions (id),
     revision      INTEGER NOT NULL,
     body          TEXT NOT NULL,            -- JSON
-    at            INTEGER NOT NULL,
-    PRIMARY KEY (session_id, revision)
-) STRICT, WITHOUT ROWID;
+    at            INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_of ON events (session_id, revision);
 
 -- Words are made in Python (search.py). `scope` holds whose and what it is, so that a search by one
 -- user walks only that user's messages.

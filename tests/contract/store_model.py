@@ -79,6 +79,7 @@ class ModelSession:
     turns: dict[TurnId, ModelTurn] = field(default_factory=dict[TurnId, ModelTurn])
     queue: list[TurnId] = field(default_factory=list[TurnId])
     epochs: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    restored: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self.active_at = self.now
@@ -238,9 +239,9 @@ class ModelSession:
         self, token: int, turn: TurnId, call: ToolCallId, state: ToolCallState
     ) -> None:
         found = self.turn(turn)
+        self.check(token)
         if found.calls[call] == state:
             return
-        self.check(token)
         self.running(turn)
         check_tool_call_move(call, found.calls[call], state)
         self.enter()
@@ -258,7 +259,10 @@ class ModelSession:
     ) -> None:
         found = self.turn(turn)
         if found.state == state:
-            if drafts and drafts[-1].id not in [message.id for message in self.messages]:
+            if drafts and drafts[-1].id in [message.id for message in self.messages]:
+                return
+            self.check(token)
+            if drafts:
                 raise Conflict("ended with another answer")
             return
         self.check(token)
@@ -323,6 +327,8 @@ class ModelSession:
 
     def clear(self, token: int) -> None:
         self.check(token)
+        if not self.live:
+            return
         self.refuse_while_live()
         self.enter()
         self.open_epoch("clear")
@@ -346,12 +352,9 @@ class ModelSession:
     def restore(self, token: int) -> None:
         self.check(token)
         self.refuse_while_live()
-        kind, revision = self.epochs[-1] if self.epochs else ("none", 0)
-        if kind in ("none", "edit", "restore"):
-            raise Conflict("nothing to take back")
-        if kind != "compaction" and any(each.revision > revision for each in self.live):
-            raise Conflict("the conversation has gone on")
-        taken_back = self.epoch
+        taken_back = self.to_take_back()
+        revision = self.epochs[taken_back - 1][1]
+        self.restored.add(taken_back)
         self.enter()
         self.open_epoch("restore")
         for each in self.messages:
@@ -362,6 +365,19 @@ class ModelSession:
         for turn in self.turns.values():
             if turn.undone == taken_back:
                 turn.undone = None
+
+    def to_take_back(self) -> int:
+        kind, revision = self.epochs[-1] if self.epochs else ("none", 0)
+        if kind in ("undo", "clear"):
+            if any(each.revision > revision for each in self.live):
+                raise Conflict("the conversation has gone on")
+            return self.epoch
+        for epoch, (kind, revision) in reversed([*enumerate(self.epochs, 1)]):
+            written = any(each.revision == revision for each in self.live)
+            in_force = epoch == self.epoch or written
+            if kind == "compaction" and epoch not in self.restored and in_force:
+                return epoch
+        raise Conflict("nothing to take back")
 
     # The session itself.
 

@@ -163,9 +163,16 @@ class StoreMachine(RuleBasedStateMachine):
             if old.turn is None or new.turn is None or new.turn in session.turns:
                 continue
             turn = source.turns[old.turn]
+            cut = any(each.turn == old.turn and each.position > end for each in source.live)
+            named = {
+                part.call
+                for message in made
+                for part in message.parts
+                if isinstance(part, ToolCallPart)
+            }
             session.turns[new.turn] = ModelTurn(
                 new.turn,
-                state="interrupted" if turn.live else turn.state,
+                state="interrupted" if turn.live or cut else turn.state,
                 message=ids.get(turn.message) if turn.message else None,
                 start=turn.start,
                 step=turn.step,
@@ -173,6 +180,7 @@ class StoreMachine(RuleBasedStateMachine):
                 calls={
                     call: "cancelled" if state in ("requested", "waiting", "running") else state
                     for call, state in turn.calls.items()
+                    if call in named
                 },
             )
         self.sessions.append(session)

@@ -30,7 +30,7 @@ def rested() -> Operation[bool]:
 
 @asynccontextmanager
 async def engine_in(
-    folder: Path, *, idle: Callable[[], Operation[bool]] = rested
+    folder: Path, *, idle: Sequence[Callable[[], Operation[bool]]] = (rested,)
 ) -> AsyncGenerator[SqliteEngine]:
     path = folder / DATABASE
     migrations = [] if path.exists() else load("sqlite")

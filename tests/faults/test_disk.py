@@ -150,7 +150,7 @@ async def test_full_file_system_takes_messages_again_once_there_is_room(small_di
     text = (TextPart("x" * 20_000),)
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * (2 << 20))
-    async with opened(small_disk, SystemClock()) as store:
+    async with opened(small_disk / "data", SystemClock()) as store:
         await populate(store)
         me = store.of(USER)
         numbers = iter(range(10_000))
@@ -169,23 +169,23 @@ async def test_full_file_system_takes_messages_again_once_there_is_room(small_di
         assert [turn.id for turn in await me.queue.of(TALK)] == accepted
         with pytest.raises(StoreFull):
             await me.blobs.put_bytes(b"x" * (4 << 20), "text/plain")
-        assert list((small_disk / "blobs" / "new").iterdir()) == []
+        assert list((small_disk / "data" / "blobs" / "new").iterdir()) == []
         filler.unlink()
         accepted.append(await submit())
         assert [turn.id for turn in await me.queue.of(TALK)] == accepted
-    async with opened(small_disk, SystemClock()) as store:
+    async with opened(small_disk / "data", SystemClock()) as store:
         assert [turn.id for turn in await store.of(USER).queue.of(TALK)] == accepted
-    assert check(small_disk) == []
-    assert recount(small_disk) == []
+    assert check(small_disk / "data") == []
+    assert recount(small_disk / "data") == []
 
 
 async def test_new_store_on_a_full_disk_says_so(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * ((4 << 20) - (64 << 10)))
     with pytest.raises(StoreFull, match="Free some disk space"):
-        async with opened(small_disk):
+        async with opened(small_disk / "data"):
             pass
     (small_disk / "filler").unlink()
-    async with opened(small_disk) as store:
+    async with opened(small_disk / "data") as store:
         await populate(store)
-    assert (small_disk / DATABASE).exists()
-    assert recount(small_disk) == []
+    assert (small_disk / "data" / DATABASE).exists()
+    assert recount(small_disk / "data") == []

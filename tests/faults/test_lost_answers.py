@@ -167,6 +167,19 @@ async def test_repeated_edit_is_one(tmp_path: Path) -> None:
     assert recount(tmp_path / "lost") == []
 
 
+async def test_repeated_compaction_is_one(tmp_path: Path) -> None:
+    await scene(tmp_path)
+    async with opened(tmp_path) as store:
+        history, lease = store.of(USER).history, await lease_of(store, TALK)
+        with faults.failing("store.commit.after"), pytest.raises(StoreUnavailable):
+            await history.compact(TALK, lease.token, COMPACTION)
+        done = rows_of(tmp_path)
+        written = await history.compact(TALK, lease.token, COMPACTION)
+        assert written.epoch == COMPACTION.epoch + 1
+        assert rows_of(tmp_path) == done
+    assert recount(tmp_path) == []
+
+
 async def test_repeated_branch_is_one(tmp_path: Path) -> None:
     await scene(tmp_path)
 
@@ -199,10 +212,6 @@ async def test_repeated_import_is_one(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Write, type[Exception]]] = {
     "undo": (lambda s, lease: s.of(USER).history.undo(TALK, lease.token, DONE_TURN), Conflict),
-    "compact": (
-        lambda s, lease: s.of(USER).history.compact(TALK, lease.token, COMPACTION),
-        Conflict,
-    ),
     "delete": (lambda s, _: s.of(USER).sessions.delete(TALK), NotFound),
     "remove from the queue": (lambda s, _: s.of(USER).queue.remove(TurnId("trn_waits")), Conflict),
 }

@@ -15,6 +15,8 @@ def back_up(config: Config, destination: Path | None, out: Console) -> None:
     name = f"roost-backup-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     made = backup.backup(config.data, (destination or Path(name)).absolute())
     out.print(f"Backed up {made.sessions} sessions, {decimal(made.bytes)}, to {made.path}")
+    if made.missing:
+        out.print(f"Without {made.missing} attachments: their files are missing in {config.data}")
     out.print("To restore it, start Roost on a copy of that folder:")
     out.print(f"  cp -a {shlex.quote(str(made.path))} NEW_FOLDER")
     out.print("  roost run --data NEW_FOLDER")

@@ -5,7 +5,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -141,11 +140,8 @@ def schema(version: int) -> Finding:
 def held_by(owner: Owner | None) -> Finding:
     if owner is None:
         return Finding("good", "In use by", "nobody")
-    started = datetime.fromtimestamp(owner.started_at / 1000, UTC).isoformat(" ", "seconds")
     where = f", {owner.address}" if owner.address else ""
-    return Finding(
-        "good", "In use by", f"process {owner.pid} on {owner.host}, started {started}{where}"
-    )
+    return Finding("good", "In use by", f"{owner}{where}")
 
 
 def port(host: str, number: int, owner: Owner | None) -> Finding:

@@ -91,8 +91,8 @@ class StoreError(RoostError):
 
 
 class StoreOwned(StoreError):
-    """The data folder {folder} is in use by process {pid} on {host}, started {started}. Stop that
-    one first, or choose another folder with --data."""
+    """The data folder {folder} is in use by {owner}. Stop that one first, or choose another
+    folder with --data."""
 
 
 class StoreTooNew(StoreError):

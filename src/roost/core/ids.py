@@ -15,6 +15,15 @@ BlobId = NewType("BlobId", str)
 Token = NewType("Token", int)
 """A fencing token: grows with every claim of a lease, never goes back."""
 
+# What an id from outside must look like. `$` alone would let a newline follow; `\Z` would not, but
+# means something else in JavaScript.
+_REST = r"[0-9a-z_]{1,64}$(?!\n)"
+SESSION_ID = "^ses_" + _REST
+TURN_ID = "^trn_" + _REST
+MESSAGE_ID = "^msg_" + _REST
+TOOL_CALL_ID = "^cal_" + _REST
+BLOB_ID = r"^[0-9a-f]{64}$(?!\n)"
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
 _RANDOM_BITS = 80

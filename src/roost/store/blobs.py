@@ -148,6 +148,11 @@ class Blobs:
             with self._files.path(found.id).open("rb") as file:
                 while chunk := await asyncio.to_thread(file.read, _CHUNK):
                     yield chunk
+        except FileNotFoundError as error:
+            # A crash came between the row and the file, or somebody removed it. Putting the same
+            # bytes again heals it.
+            reason = f"the file of attachment {blob} is missing"
+            raise StoreUnavailable(reason, path=self._files.folder) from error
         except OSError as error:
             raise _explain(error, self._files.folder) from error
 

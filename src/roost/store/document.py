@@ -1,28 +1,62 @@
 """A session as a document: what an export holds, and what an import refuses."""
 
 import base64
-import binascii
 import hashlib
-from typing import Annotated, Literal
+import re
+from itertools import accumulate
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
+from roost.core import ids
 from roost.core.errors import InvalidInput
 from roost.core.events import RewriteKind
 from roost.core.ids import BlobId, MessageId, SessionId, ToolCallId, TurnId, UserId, derived_id
-from roost.core.messages import Role, decode_parts
+from roost.core.messages import (
+    Role,
+    ToolCallPart,
+    ToolResultPart,
+    attachments,
+    decode_parts,
+)
 from roost.core.sessions import Parent, TitleBy
-from roost.core.signature import AgentConfig
 from roost.core.turns import ToolCallState, TurnOptions, TurnState
 
 VERSION = 1
 
-Number = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
-"""One that every database and every JSON reader can hold."""
+Count = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]
+"""One that a cursor, every database and every JSON reader can hold."""
+Growing = Annotated[int, msgspec.Meta(ge=0, lt=10**14)]
+"""One that will still be such a count after all that is written to the session later."""
+Place = Annotated[int, msgspec.Meta(gt=-(10**15), lt=10**15)]
+"""In the queue, where what is put first goes below what is there."""
+Time = Annotated[int, msgspec.Meta(ge=0, le=4_102_444_800_000)]
+"""Up to the year 2100: a session active later than that would head the list for good."""
+
+_SessionId = Annotated[SessionId, msgspec.Meta(pattern=ids.SESSION_ID)]
+_MessageId = Annotated[MessageId, msgspec.Meta(pattern=ids.MESSAGE_ID)]
+_TurnId = Annotated[TurnId, msgspec.Meta(pattern=ids.TURN_ID)]
+_ToolCallId = Annotated[ToolCallId, msgspec.Meta(pattern=ids.TOOL_CALL_ID)]
+_BlobId = Annotated[BlobId, msgspec.Meta(pattern=ids.BLOB_ID)]
+_Source = Annotated[str, msgspec.Meta(pattern=r"^(trn|ses)_[0-9a-z_]{1,64}(/[0-9]{1,15})?$(?!\n)")]
+"""Of usage: a turn, or a session and the epoch that a compaction opened."""
+
+_DEPTH = 100
+"""Of JSON that is kept as it is: whoever reads it later may be deep in calls of its own."""
+_DAY = 86_400_000
+
+
+class ExportedConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Not the address: there may be a password in it."""
+
+    provider: str
+    model: str
+    toolset: str = "chat"
+    instructions: str = ""
 
 
 class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
-    id: SessionId
+    id: _SessionId
     origin: str
     title: str | None = None
     title_by: TitleBy | None = None
@@ -30,88 +64,89 @@ class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool = False
     project: str | None = None
     parent: Parent | None = None
-    config: AgentConfig | None = None
-    revision: Number
-    epoch: Number
-    head: Number
-    created_at: Number
-    active_at: Number
-    ended_at: Number | None = None
+    config: ExportedConfig | None = None
+    revision: Growing
+    epoch: Growing
+    head: Growing
+    created_at: Time
+    active_at: Time
+    ended_at: Time | None = None
 
 
 class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """`parts` are kept as they are stored, byte for byte."""
 
-    id: MessageId
+    id: _MessageId
     role: Role
     parts: msgspec.Raw
-    turn: TurnId | None = None
+    turn: _TurnId | None = None
     partial: bool = False
-    position: Number
-    revision: Number
-    born: Number
-    gone: Number | None = None
-    created_at: Number
+    pinned: bool = False
+    position: Count
+    revision: Count
+    born: Count
+    gone: Count | None = None
+    created_at: Time
 
 
 class ExportedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    id: TurnId
+    id: _TurnId
     state: TurnState
-    place: Number
+    place: Place
     steer: bool = False
     route: str | None = None
     options: msgspec.Raw
     ephemeral: bool = False
     parts: msgspec.Raw
-    message: MessageId | None = None
-    start: Number | None = None
-    step: Number = 0
-    attempt: Number = 0
+    message: _MessageId | None = None
+    start: Count | None = None
+    step: Count = 0
+    attempt: Count = 0
     reason: str | None = None
-    undone: Number | None = None
-    created_at: Number
-    started_at: Number | None = None
-    ended_at: Number | None = None
+    undone: Count | None = None
+    created_at: Time
+    started_at: Time | None = None
+    ended_at: Time | None = None
 
 
 class ExportedToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    id: ToolCallId
-    turn: TurnId
-    ordinal: Number
+    id: _ToolCallId
+    turn: _TurnId
+    ordinal: Count
     name: str
     arguments: str
     state: ToolCallState
-    started_at: Number | None = None
-    ended_at: Number | None = None
+    started_at: Time | None = None
+    ended_at: Time | None = None
 
 
 class ExportedEpoch(msgspec.Struct, frozen=True, kw_only=True):
-    epoch: Number
+    epoch: Count
     kind: RewriteKind
-    revision: Number
+    revision: Count
     detail: msgspec.Raw
-    created_at: Number
+    created_at: Time
 
 
 class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True):
-    source: str
+    source: _Source
     provider: str
     model: str
-    calls: Number
-    input_tokens: Number
-    cached_tokens: Number
-    cache_write_tokens: Number
-    output_tokens: Number
-    reasoning_tokens: Number
-    cost: Number
-    unpriced: Number
-    at: Number
+    calls: Count
+    input_tokens: Count
+    cached_tokens: Count
+    cache_write_tokens: Count
+    output_tokens: Count
+    reasoning_tokens: Count
+    cost: Count
+    unpriced: Count
+    at: Time
 
 
 class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True):
     """`data` is base64."""
 
-    id: BlobId
+    id: _BlobId
     media_type: str
     data: str
 
@@ -139,24 +174,68 @@ class _Header(msgspec.Struct, frozen=True):
     version: int
 
 
-def decode(text: bytes) -> Document:
+class Unpacked(NamedTuple):
+    """A document fit to be imported. `named` are the attachments that its messages and turns name,
+    `blobs` the media type and bytes of those that it brings along."""
+
+    document: Document
+    named: set[BlobId]
+    blobs: list[tuple[str, bytes]]
+
+
+def unpack(text: bytes) -> Unpacked:
+    """Takes long for a long text: not for the event loop."""
     try:
-        header = msgspec.json.decode(text, type=_Header)
-        if header.version > VERSION:
-            raise InvalidInput(
-                "This export was made by a newer Roost. Upgrade this one to import it."
-            )
-        text.decode()  # what is kept as it is must be text too
-        document = msgspec.json.decode(text, type=Document)
-        for message in document.messages:
-            decode_parts(bytes(message.parts))
-        for turn in document.turns:
-            decode_parts(bytes(turn.parts))
-            msgspec.json.decode(turn.options, type=TurnOptions)
+        document = _decode(text)
+        named = _named(document)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidInput(f"This is not an export of a Roost session: {error}.") from error
+    except RecursionError as error:
+        raise InvalidInput("This is not an export of a Roost session: too deep.") from error
     _check(document)
+    blobs = [(blob.media_type, _blob_bytes(blob)) for blob in document.blobs]
+    return Unpacked(msgspec.structs.replace(document, blobs=()), named, blobs)
+
+
+def _decode(text: bytes) -> Document:
+    header = msgspec.json.decode(text, type=_Header)
+    if header.version > VERSION:
+        raise InvalidInput("This export was made by a newer Roost. Upgrade this one to import it.")
+    text.decode()  # what is kept as it is must be text too
+    document = msgspec.json.decode(text, type=Document)
+    for turn in document.turns:
+        msgspec.json.decode(turn.options, type=TurnOptions)
+    raws = [item.parts for item in (*document.messages, *document.turns)]
+    raws += [turn.options for turn in document.turns] + [each.detail for each in document.epochs]
+    if max([_depth(bytes(raw)) for raw in raws], default=0) > _DEPTH:
+        raise InvalidInput("This export has JSON in it that is too deep to be kept.")
     return document
+
+
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def _depth(json: bytes) -> int:
+    return max(accumulate(_STEPS.get(byte, 0) for byte in _STRING.sub(b"", json)), default=0)
+
+
+def _named(document: Document) -> set[BlobId]:
+    named: set[BlobId] = set()
+    for item in (*document.messages, *document.turns):
+        parts = decode_parts(bytes(item.parts))
+        for part in parts:
+            if isinstance(part, ToolCallPart | ToolResultPart):
+                _check_id(part.call, ids.TOOL_CALL_ID)
+        named |= attachments(parts)
+    for blob in named:
+        _check_id(blob, ids.BLOB_ID)
+    return named
+
+
+def _check_id(id: str, pattern: str) -> None:
+    if not re.search(pattern, id):
+        raise InvalidInput(f"This export has {id[:80]!r} for an id. It is damaged.")
 
 
 def _check(document: Document) -> None:
@@ -167,19 +246,26 @@ def _check(document: Document) -> None:
         "turn": [turn.id for turn in document.turns],
         "tool call": [call.id for call in document.tool_calls],
         "epoch": [epoch.epoch for epoch in document.epochs],
-        "model's usage": [(used.source, used.provider, used.model) for used in document.usage],
+        "day's usage": [(u.source, u.provider, u.model, u.at // _DAY) for u in document.usage],
     }
     for what, values in names.items():
         if len(set(values)) != len(values):
             raise InvalidInput(f"This export names a {what} twice. It is damaged.")
     if max([message.position for message in document.messages], default=0) > document.session.head:
         raise InvalidInput("This export has messages past its own end. It is damaged.")
+    for counter in ("input_tokens", "output_tokens", "cost", "unpriced"):
+        if sum(msgspec.structs.asdict(used)[counter] for used in document.usage) >= 10**15:
+            raise InvalidInput("This export has used more than can be counted. It is damaged.")
+    if (parent := document.session.parent) is not None:
+        _check_id(parent.session, ids.SESSION_ID)
+        if parent.message is not None:
+            _check_id(parent.message, ids.MESSAGE_ID)
 
 
-def blob_bytes(blob: ExportedBlob) -> bytes:
+def _blob_bytes(blob: ExportedBlob) -> bytes:
     try:
         data = base64.b64decode(blob.data, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise InvalidInput(f"The attachment {blob.id} is not base64.") from error
     if hashlib.sha256(data).hexdigest() != blob.id:
         raise InvalidInput(f"The attachment {blob.id} is not what its name says. It is damaged.")

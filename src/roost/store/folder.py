@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import socket
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,9 @@ BLOBS = "blobs"
 KEY = "secret.key"
 _LOCK = "owner.lock"
 
+_PATIENCE = 1.0
+"""Seconds for which a start waits for those who only look at the lock."""
+
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds the folder; written into the lock file for others to read."""
@@ -26,6 +30,12 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     started_at: int
     address: str | None = None
 
+    def __str__(self) -> str:
+        if not self.pid:
+            return "a process that has not said its name yet"
+        started = datetime.fromtimestamp(self.started_at / 1000, UTC).isoformat(" ", "seconds")
+        return f"process {self.pid} on {self.host}, started {started}"
+
 
 def prepare(folder: Path) -> None:
     """Make sure that the folder is there, ours alone, and writable."""
@@ -33,6 +43,7 @@ def prepare(folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _refuse_if_foreign(folder)
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
@@ -42,6 +53,14 @@ def prepare(folder: Path) -> None:
             "this user may not write there. Change its permissions, or choose another with --data.",
             folder=folder,
         )
+
+
+def _refuse_if_foreign(folder: Path) -> None:
+    """Making a folder private would take it away from whoever else uses it."""
+    names = {path.name for path in folder.iterdir()} - {"lost+found"}  # of a fresh file system
+    if names and names.isdisjoint({DATABASE, _LOCK, KEY}):
+        reason = "it is not empty, and not Roost's. Choose a new or an empty one with --data."
+        raise DataFolderError(reason, folder=folder)
 
 
 def _reason(error: OSError) -> str:
@@ -59,12 +78,10 @@ class OwnerLock:
             self._file = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise DataFolderError(_reason(error), folder=folder) from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take(self._file):
             holder = _read(self._file)
             os.close(self._file)
-            raise _owned(folder, holder) from None
+            raise _owned(folder, holder)
         self._write(owner)
 
     def announce(self, address: str) -> None:
@@ -85,6 +102,26 @@ class OwnerLock:
         self._file = -1
 
 
+def _take(file: int) -> bool:
+    """Lock it, unless it is owned. Those who only look (`holder`) are soon gone."""
+    deadline = time.monotonic() + _PATIENCE
+    while not _flock(file, fcntl.LOCK_EX):
+        # An owner would not let us share it.
+        if not _flock(file, fcntl.LOCK_SH) or time.monotonic() > deadline:
+            return False
+        fcntl.flock(file, fcntl.LOCK_UN)
+        time.sleep(0.01)
+    return True
+
+
+def _flock(file: int, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def this_process(version: str, started_at: int) -> Owner:
     return Owner(pid=os.getpid(), host=socket.gethostname(), version=version, started_at=started_at)
 
@@ -96,12 +133,9 @@ def holder(folder: Path) -> Owner | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read(file)
+        return None if _flock(file, fcntl.LOCK_SH) else _read(file)
     finally:
         os.close(file)
-    return None
 
 
 def refuse_if_held(folder: Path) -> None:
@@ -118,8 +152,7 @@ def _read(file: int) -> Owner:
 
 
 def _owned(folder: Path, owner: Owner) -> StoreOwned:
-    started = datetime.fromtimestamp(owner.started_at / 1000, UTC).isoformat(" ", "seconds")
-    return StoreOwned(folder=folder, pid=owner.pid, host=owner.host, started=started)
+    return StoreOwned(folder=folder, owner=owner)
 
 
 def sync_folder(folder: Path) -> None:

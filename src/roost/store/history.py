@@ -29,10 +29,13 @@ from roost.store.writes import (
     Head,
     Written,
     add_usage,
+    already_written,
     check_session,
+    check_token,
     enter,
     insert,
     record,
+    standing,
 )
 
 PAGE = 200
@@ -84,12 +87,6 @@ class Epoch(msgspec.Struct, frozen=True, array_like=True):
     revision: int
     detail: str
     created_at: int
-
-
-class _EpochRow(msgspec.Struct, frozen=True, array_like=True):
-    kind: RewriteKind
-    revision: int
-    detail: str
 
 
 class _EventsRow(msgspec.Struct, frozen=True, array_like=True):
@@ -212,7 +209,11 @@ class Histories:
 
     @writing
     def clear(self, session: SessionId, token: Token) -> Operation[Written]:
-        """Begin the history anew under the same id. What was said stays in the past epochs."""
+        """Begin the history anew under the same id. What was said stays in the past epochs. A
+        history that is clear is left as it is."""
+        yield from check_token(self._user, session, token)
+        if not (yield query("page_of_messages", session=session, before=1 << 62, limit=1)):
+            return (yield from standing(session))
         head = yield from enter(self._user, session, token)
         yield from refuse_while_live(session)
         epoch = yield from self._open(session, head, "clear")
@@ -227,6 +228,9 @@ class Histories:
     ) -> Operation[Written]:
         """Replace messages by fewer or shorter ones, in a new epoch. Of several made from the same
         epoch, the first wins and the others change nothing."""
+        drafts = tuple([new.message for new in compaction.replacements])
+        if first := (yield from already_written(self._user, session, drafts)):
+            return first
         head = yield from enter(self._user, session, token, active=False)
         if head.epoch != compaction.epoch:
             raise EpochPassed(expected=compaction.epoch, actual=head.epoch)
@@ -248,24 +252,33 @@ class Histories:
 
     @writing
     def restore(self, session: SessionId, token: Token) -> Operation[Written]:
-        """Take back the latest rewrite, by a further epoch: of a compaction always, of an undo or a
-        clear as long as nothing was said since."""
+        """Take back an undo or a clear after which nothing was said, or else the latest compaction,
+        by a further epoch."""
         head = yield from enter(self._user, session, token)
         yield from refuse_while_live(session)
-        latest = maybe((yield query("find_epoch", session=session, epoch=head.epoch)), _EpochRow)
-        if latest is None or latest.kind in ("edit", "restore"):
-            raise Conflict("There is no rewrite of this history to take back.")
-        if latest.kind != "compaction" and (
-            yield query("messages_since", session=session, revision=latest.revision)
-        ):
-            raise Conflict("The conversation has gone on since; that can't be taken back.")
-        epoch = yield from self._open(session, head, "restore")
-        yield query("retire_written_at", session=session, epoch=epoch, revision=latest.revision)
-        yield query("revive_messages", session=session, epoch=head.epoch)
-        yield query("redo_turns", session=session, epoch=head.epoch)
+        taken_back = yield from self._to_take_back(session, head)
+        epoch = yield from self._open(
+            session, head, "restore", _json({"restores": taken_back.epoch})
+        )
+        yield query("retire_written_at", session=session, epoch=epoch, revision=taken_back.revision)
+        yield query("revive_messages", session=session, epoch=taken_back.epoch)
+        yield query("redo_turns", session=session, epoch=taken_back.epoch)
         yield query("recount", session=session)
         yield from record(session, head.revision, HistoryRewritten(epoch, "restore"))
         return Written(head.revision, epoch, head.head)
+
+    def _to_take_back(self, session: SessionId, head: Head) -> Operation[Epoch]:
+        latest = maybe((yield query("find_epoch", session=session, epoch=head.epoch)), Epoch)
+        if latest is not None and latest.kind in ("undo", "clear"):
+            if (yield query("messages_since", session=session, revision=latest.revision)):
+                raise Conflict("The conversation has gone on since; that can't be taken back.")
+            return latest
+        compaction = maybe(
+            (yield query("open_compaction", session=session, epoch=head.epoch)), Epoch
+        )
+        if compaction is None:
+            raise Conflict("There is no rewrite of this history to take back.")
+        return compaction
 
     def _open(
         self, session: SessionId, head: Head, kind: RewriteKind, detail: str = "{}"
@@ -305,7 +318,7 @@ class Histories:
         ids: dict[str, str] = {row.message: new_message_id() for row in rows}
         ids |= {row.turn: new_turn_id() for row in rows if row.turn is not None}
         for step in ("copy_messages", "copy_turns", "copy_tool_calls"):
-            yield query(step, session=session, branch=branch, ids=_json(ids))
+            yield query(step, session=session, branch=branch, ids=_json(ids), end=end)
         yield query("copy_blob_names", session=session, branch=branch)
         yield query("set_head", session=branch, head=end)
         yield query("recount", session=branch)

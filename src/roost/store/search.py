@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
+import structlog
 
 from roost.core.errors import InvalidInput
 from roost.core.ids import MessageId, SessionId, UserId
@@ -19,6 +20,8 @@ from roost.core.messages import (
 )
 from roost.store.operations import Engine, Operation, every, one, query, reading
 from roost.store.words import Snippet, indexed, match_expression, parse, snippet
+
+log = structlog.get_logger()
 
 PAGE = 100
 """The most hits in one page."""
@@ -202,6 +205,15 @@ def searchable(parts: tuple[Part, ...]) -> str:
     return "\n".join(found)[:_MESSAGE_HEAD]
 
 
+def _text_of(row: _ToIndex) -> str:
+    try:
+        return searchable(decode_parts(row.parts))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # The rest of the index must not wait for it.
+        log.exception("a message can't be read, and so not be found", seq=row.seq)
+        return ""
+
+
 def index_slice() -> Operation[bool]:
     """Take the next few messages into the index. True if there may be more."""
     after = one((yield query("index_progress")), int)
@@ -211,7 +223,7 @@ def index_slice() -> Operation[bool]:
     batch: list[tuple[int, str, str]] = []
     room = _SLICE_CHARACTERS
     for row in every(rows, _ToIndex):
-        words = indexed(searchable(decode_parts(row.parts)))
+        words = indexed(_text_of(row))
         scope = [_token("u", row.user), _token("s", row.session), _token("r", row.role)]
         batch.append((row.seq, " ".join([*scope, _when(row.created_at)]), words))
         room -= len(words)

@@ -1,29 +1,30 @@
 """Sessions out of a store and into one: export as JSON or Markdown, import once."""
 
+import asyncio
 import base64
 from typing import TypeVar
 
 import msgspec
 
-from roost.core.errors import Conflict
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import SessionUpdated
-from roost.core.ids import SessionId, UserId
-from roost.core.messages import attachments, decode_parts
+from roost.core.ids import BlobId, SessionId, UserId
 from roost.core.sessions import Session
+from roost.core.signature import AgentConfig
 from roost.store.blobs import Blobs
 from roost.store.document import (
     Document,
     ExportedBlob,
+    ExportedConfig,
     ExportedEpoch,
     ExportedMessage,
     ExportedSession,
     ExportedToolCall,
     ExportedTurn,
     ExportedUsage,
-    blob_bytes,
-    decode,
     encode,
     renamed,
+    unpack,
 )
 from roost.store.markdown import markdown
 from roost.store.operations import (
@@ -72,15 +73,15 @@ class Transfer:
     async def export(self, session: SessionId) -> bytes:
         """Everything of a session, past epochs and attachments included, as JSON."""
         document = await self._document(session)
-        blobs = [
-            ExportedBlob(
-                id=blob.id,
-                media_type=blob.media_type,
-                data=base64.b64encode(await self._blobs.read_bytes(blob.id)).decode(),
+        blobs: list[ExportedBlob] = []
+        for blob in await self._blobs.of_session(session):
+            data = await self._blobs.read_bytes(blob.id)
+            coded = await asyncio.to_thread(base64.b64encode, data)
+            blobs.append(
+                ExportedBlob(id=blob.id, media_type=blob.media_type, data=coded.decode("ascii"))
             )
-            for blob in await self._blobs.of_session(session)
-        ]
-        return encode(msgspec.structs.replace(document, blobs=tuple(blobs)))
+        whole = msgspec.structs.replace(document, blobs=tuple(blobs))
+        return await asyncio.to_thread(encode, whole)
 
     @reading
     def _document(self, session: SessionId) -> Operation[Document]:
@@ -95,7 +96,7 @@ class Transfer:
                 archived=found.archived,
                 project=found.project,
                 parent=found.parent,
-                config=found.config,
+                config=_outward(found.config),
                 revision=found.revision,
                 epoch=found.epoch,
                 head=found.head,
@@ -115,14 +116,13 @@ class Transfer:
     async def load(self, text: bytes) -> Imported:
         """Take a document in. Again, it changes nothing; and if another user of this store has the
         session, this one gets it under ids of its own."""
-        document = decode(text)
-        blobs = [(blob, blob_bytes(blob)) for blob in document.blobs]
-        for blob, data in blobs:
-            await self._blobs.put_bytes(data, blob.media_type)
-        return await self._insert(document)
+        document, named, blobs = await asyncio.to_thread(unpack, text)
+        for media_type, data in blobs:
+            await self._blobs.put_bytes(data, media_type)
+        return await self._insert(document, named)
 
     @writing
-    def _insert(self, document: Document) -> Operation[Imported]:
+    def _insert(self, document: Document, named: set[BlobId]) -> Operation[Imported]:
         owner = yield from self._owner(document.session.id)
         if owner is not None and owner.user != self._user:
             document = renamed(document, self._user)
@@ -131,6 +131,7 @@ class Transfer:
         if owner is not None:
             yield from self._check_same(document, owner)
             return Imported((yield from load_session(self._user, session.id)), created=False)
+        yield from self._check_free(document)
         yield from self._insert_session(session)
         for statement, rows in (
             ("import_messages", document.messages),
@@ -140,9 +141,7 @@ class Transfer:
             ("import_usage", document.usage),
         ):
             yield query(statement, user=self._user, session=session.id, rows=_flat(rows))
-        for item in (*document.messages, *document.turns):
-            named = attachments(decode_parts(bytes(item.parts)))
-            yield from name_blobs(self._user, session.id, named)
+        yield from name_blobs(self._user, session.id, named)
         yield query("recount", session=session.id)
         yield query("recount_usage", session=session.id)
         yield from record(session.id, session.revision + 1, SessionUpdated(("imported",)))
@@ -162,6 +161,11 @@ class Transfer:
                 f"Session {session} is here already, and differs from this export. Delete it first "
                 "to have the exported one."
             )
+
+    def _check_free(self, document: Document) -> Operation[None]:
+        ids = [item.id for item in (*document.messages, *document.turns)]
+        if rows := (yield query("taken_ids", ids=msgspec.json.encode(ids).decode())):
+            raise InvalidInput(f"The id {rows[0][0]} in this export is taken by another session.")
 
     def _insert_session(self, session: ExportedSession) -> Operation[None]:
         parent = session.parent
@@ -191,14 +195,26 @@ class Transfer:
         )
 
 
+def _outward(config: AgentConfig | None) -> ExportedConfig | None:
+    if config is None:
+        return None
+    return ExportedConfig(
+        provider=config.provider,
+        model=config.model,
+        toolset=config.toolset,
+        instructions=config.instructions,
+    )
+
+
 def _objects(rows: Rows, shape: type[S]) -> tuple[S, ...]:
-    """Rows as structs whose fields are named and ordered like the columns."""
+    """Rows as structs whose fields are named and ordered like the columns. What an import would
+    refuse is not refused here: an export shows what is stored."""
     fields = msgspec.structs.fields(shape)
 
     def value(stored: SqlValue, kind: object) -> object:
         if kind is msgspec.Raw:
             return msgspec.Raw(str(stored).encode())
-        return msgspec.convert(stored, kind, strict=False)
+        return bool(stored) if kind is bool else stored
 
     return tuple(
         shape(**{f.name: value(v, f.type) for f, v in zip(fields, row, strict=True)})

@@ -34,6 +34,7 @@ from roost.store.writes import (
     Written,
     add_usage,
     already_written,
+    check_token,
     enter,
     enter_adding,
     next_attempt,
@@ -264,6 +265,7 @@ class Turns:
         before = maybe(rows, _ToolCallState)
         if before is None:
             raise NotFound("tool call", call)
+        yield from check_token(self._user, session, token)
         if before.state == state:
             return
         head = yield from enter(self._user, session, token)
@@ -298,9 +300,12 @@ class Turns:
         row = yield from turn_in(self._user, session, turn)
         if row.state == end.state:
             first = yield from already_written(self._user, session, end.messages)
-            if first is None and end.messages:
+            if first is not None:
+                return first
+            yield from check_token(self._user, session, token)
+            if end.messages:
                 raise Conflict(f"Turn {turn} is {row.state} already, with another answer.")
-            return first or (yield from standing(session))
+            return (yield from standing(session))
         head = yield from enter_adding(self._user, session, token, end.messages)
         check_turn_move(turn, row.state, end.state)
         if isinstance(head, Written):
@@ -321,6 +326,7 @@ class Turns:
                 id=entry.id,
                 user=self._user,
                 route=entry.route,
+                session=session,
                 turn=turn,
                 body=entry.body,
             )

@@ -30,12 +30,44 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     blobs: int
 
 
-def idle_slice() -> Operation[bool]:
-    """A little background work; True if more is left. The writer runs it when nobody waits."""
-    indexed = yield from index_slice()
-    swept = bool((yield query("sweep_deltas")))
-    purged = yield from purge_slice()
-    return indexed or swept or purged
+def idle_work() -> tuple[Callable[[], Operation[bool]], ...]:
+    """What the writer does when nobody waits: each a little at a time, True while more is left."""
+    return index_slice, DeltaSweep().slice, purge_slice
+
+
+class DeltaSweep:
+    """Lets go of deltas that nobody can read any more.
+
+    Most stand at the old end of the log. Those behind an older stream that is still open are found
+    by a round through the whole log, whenever that has grown by a window.
+    """
+
+    def __init__(self, window: int = 2000) -> None:
+        self._window = window
+        self._after = 0
+        self._until = 0
+
+    def slice(self) -> Operation[bool]:
+        if (yield query("sweep_deltas")):
+            return True
+        if self._after >= self._until:
+            last = one((yield query("last_delta")), int)
+            # It is shorter than it was when its end was swept: ids are given out again.
+            if 0 <= last - self._until < self._window:
+                return False
+            self._after, self._until = 0, last
+        end = one(
+            (
+                yield query(
+                    "end_of_window", after=self._after, until=self._until, window=self._window
+                )
+            ),
+            int,
+        )
+        yield query("sweep_window", after=self._after, end=end)
+        # A window whose transaction fails is left to the next round.
+        self._after = end
+        return end < self._until
 
 
 def purge_slice() -> Operation[bool]:
@@ -79,10 +111,6 @@ class _Seq(msgspec.Struct, frozen=True, array_like=True):
     seq: int
 
 
-class _Session(msgspec.Struct, frozen=True, array_like=True):
-    id: SessionId
-
-
 class _Blob(msgspec.Struct, frozen=True, array_like=True):
     id: BlobId
 
@@ -105,7 +133,7 @@ class Upkeep:
         swept = Swept(
             keys=await self._drain("expire_keys", keep.idempotency_keys),
             inbox=await self._drain("expire_inbox", keep.inbox),
-            events=await self._expire_events(keep.events),
+            events=await self._drain("expire_events", keep.events),
             blobs=await self._forget_blobs(keep.unnamed_blobs),
         )
         while await self._engine.write(_vacuum_slice):
@@ -115,14 +143,6 @@ class Upkeep:
     async def _drain(self, statement: str, keep: float) -> int:
         total = 0
         while count := await self._engine.write(_counted(statement, round(keep * 1000))):
-            total += count
-        return total
-
-    async def _expire_events(self, keep: float) -> int:
-        """A hundred sessions at a time: the oldest events of each stand together."""
-        total, last = 0, SessionId("")
-        while last is not None:
-            count, last = await self._engine.write(_events_slice(last, round(keep * 1000)))
             total += count
         return total
 
@@ -142,20 +162,6 @@ class Upkeep:
 def _counted(statement: str, keep: int) -> Callable[[], Operation[int]]:
     def expire() -> Operation[int]:
         return len((yield query(statement, keep=keep)))
-
-    return expire
-
-
-def _events_slice(
-    after: SessionId, keep: int
-) -> Callable[[], Operation[tuple[int, SessionId | None]]]:
-    def expire() -> Operation[tuple[int, SessionId | None]]:
-        sessions = every((yield query("next_sessions", after=after)), _Session)
-        if not sessions:
-            return 0, None
-        last = sessions[-1].id
-        gone = yield query("expire_events", after=after, last=last, keep=keep)
-        return len(gone), last
 
     return expire
 

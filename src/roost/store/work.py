@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 import msgspec
+import structlog
 
 from roost.core.events import Deltas
 from roost.core.ids import SessionId, Token, TurnId, UserId
 from roost.store.leases import Lease, claim, session_lease
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+
+log = structlog.get_logger()
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -21,7 +24,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 class Tick(msgspec.Struct, frozen=True):
     """`stored` says how far each turn of the batch is durable; one that is missing has ended, moved
-    on to another attempt, or lost its session. `lost` names the leases that are no longer held."""
+    on to another attempt, lost its session, or has text that can't be encoded. `lost` names the
+    leases that are no longer held."""
 
     stored: dict[TurnId, int]
     lost: frozenset[str]
@@ -65,14 +69,15 @@ class Work:
         return Tick(stored, lost)
 
     def _store(self, checkpoints: Sequence[Checkpoint]) -> Operation[dict[TurnId, int]]:
-        if not checkpoints:
+        flat = [row for each in checkpoints if (row := _flat(each)) is not None]
+        if not flat:
             return {}
-        batch = msgspec.json.encode([_flat(checkpoint) for checkpoint in checkpoints]).decode()
+        batch = msgspec.json.encode(flat).decode()
         after = one((yield query("last_delta")), int)
         yield query("append_deltas", batch=batch)
         yield query("advance_streams", after=after)
-        if one((yield query("count_new_deltas", after=after)), int) == len(checkpoints):
-            return {each.turn: each.deltas.last_seq for each in checkpoints}
+        if one((yield query("count_new_deltas", after=after)), int) == len(flat):
+            return {turn: last_seq for turn, _, _, _, last_seq, _ in flat}
         # Some were stored before, or may not be: which, and how far?
         rows = yield query("streaming_turns", batch=batch)
         return {row.turn: row.seq for row in every(rows, _Stored)}
@@ -109,9 +114,13 @@ class _Name(msgspec.Struct, frozen=True, array_like=True):
     name: str
 
 
-def _flat(checkpoint: Checkpoint) -> tuple[TurnId, int, Token, int, int, str]:
+def _flat(checkpoint: Checkpoint) -> tuple[TurnId, int, Token, int, int, str] | None:
     deltas = checkpoint.deltas
-    body = msgspec.json.encode(deltas.deltas).decode()
+    try:
+        body = msgspec.json.encode(deltas.deltas).decode()
+    except UnicodeEncodeError:
+        log.exception("deltas can't be stored", turn=checkpoint.turn)
+        return None
     return (
         checkpoint.turn,
         checkpoint.attempt,

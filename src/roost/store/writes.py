@@ -105,6 +105,13 @@ def check_session(user: UserId, session: SessionId) -> Operation[None]:
         raise NotFound("session", session)
 
 
+def check_token(user: UserId, session: SessionId, token: Token) -> Operation[None]:
+    """Refuse a stale writer that has nothing to write."""
+    if not (yield query("token_is_current", user=user, session=session, token=token)):
+        yield from check_session(user, session)
+        raise Fenced(session=session, token=token)
+
+
 def record(session: SessionId, revision: int, *events: Event) -> Operation[None]:
     body = msgspec.json.encode(events).decode()
     yield query("record_events", session=session, revision=revision, body=body)

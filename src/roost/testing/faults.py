@@ -21,7 +21,7 @@ PLACES = frozenset(
         "store.migrate.before",  # a migration has run, nothing is durable
         "store.migrate.after",
         "blob.write.before",  # the bytes are on their way to disk, under a temporary name
-        "blob.write.after",  # the file is durable, its row is not
+        "blob.write.after",  # row and file (in that order) are durable, nobody has been told
         "idle.commit.before",  # the same of background work: indexing, sweeping, purging
         "idle.commit.after",
     }

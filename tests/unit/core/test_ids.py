@@ -7,6 +7,11 @@ from itertools import pairwise
 import pytest
 
 from roost.core.ids import (
+    BLOB_ID,
+    MESSAGE_ID,
+    SESSION_ID,
+    TOOL_CALL_ID,
+    TURN_ID,
     derived_id,
     new_message_id,
     new_session_id,
@@ -59,3 +64,26 @@ def test_derived_id_is_the_same_every_time_and_differs_by_salt() -> None:
 
 def test_derived_id_does_not_mix_up_salt_and_id() -> None:
     assert derived_id("trn_b", "a") != derived_id("trn_", "ab")
+
+
+PATTERNS = {"ses": SESSION_ID, "trn": TURN_ID, "msg": MESSAGE_ID, "cal": TOOL_CALL_ID}
+WRONG = ["", "/", "../x", "a.b", "a b", "A", "é", "٣", "x\n", "\nx", "x\ny", "x\x00", "x" * 65]
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_pattern_takes_ids_of_its_kind_and_nothing_else(kind: str) -> None:
+    pattern = PATTERNS[kind]
+    made = MAKERS[kind]()
+    assert re.search(pattern, made)
+    assert re.search(pattern, derived_id(made, "ada"))
+    assert re.search(pattern, f"{kind}_live")
+    assert not [tail for tail in WRONG if re.search(pattern, f"{kind}_{tail}")]
+    assert not re.search(pattern, new_user_id())
+    assert not re.search(pattern, f"x\n{made}")
+
+
+def test_pattern_of_blobs_takes_a_sha256_and_nothing_else() -> None:
+    good = "0123456789abcdef" * 4
+    assert re.search(BLOB_ID, good)
+    wrong = [good[1:], good + "0", good + "\n", "\n" + good, good.upper(), "../" + good[3:]]
+    assert not [id for id in wrong if re.search(BLOB_ID, id)]

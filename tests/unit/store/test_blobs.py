@@ -78,8 +78,10 @@ async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> Non
 async def test_missing_file_is_a_clear_error(ada: Driver, folder: Path) -> None:
     blob = await ada.blobs.put_bytes(b"owl", "text/plain")
     files(folder)[0].unlink()
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailable, match=f"the file of attachment {blob.id} is missing"):
         await ada.blobs.read_bytes(blob.id)
+    await ada.blobs.put_bytes(b"owl", "text/plain")
+    assert await ada.blobs.read_bytes(blob.id) == b"owl"
 
 
 async def attach(ada: Driver, session: SessionId, blob: Blob) -> None:

@@ -1,6 +1,8 @@
 """The data folder: private, owned by one, and clear about who owns it."""
 
+import fcntl
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,35 @@ def test_folder_is_made_private(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").chmod(0o755)
     prepare(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+def test_folder_of_somebody_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "holiday.jpg").touch()
+    with pytest.raises(DataFolderError, match="not empty, and not Roost's"):
+        prepare(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+    (tmp_path / "roost.db").touch()
+    prepare(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_somebody_who_only_looks_does_not_stop_a_start(tmp_path: Path) -> None:
+    OwnerLock(tmp_path, OWNER).release()
+    looking = os.open(tmp_path / "owner.lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    with ThreadPoolExecutor(1) as threads:
+        starting = threads.submit(OwnerLock, tmp_path, OWNER)
+        os.close(looking)
+        starting.result().release()
+
+
+def test_holder_that_has_not_said_its_name_is_not_given_one(tmp_path: Path) -> None:
+    lock = OwnerLock(tmp_path, OWNER)
+    (tmp_path / "owner.lock").write_text("")
+    with pytest.raises(StoreOwned, match="in use by a process that has not said its name"):
+        refuse_if_held(tmp_path)
+    lock.release()
 
 
 def test_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:

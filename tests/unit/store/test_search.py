@@ -1,13 +1,17 @@
 """Search: finds what was said, in every script, and only what is still to be found."""
 
+from pathlib import Path
+
 import pytest
 
 from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
+from roost.store.folder import DATABASE
 from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
+from roost.store.sqlite.connect import connect_writer
 from roost.store.turns import Step
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, eventually
@@ -270,3 +274,19 @@ async def test_what_a_compaction_replaced_is_found_even_after_a_clear(
     lease = await ada.claim(session)
     await ada.history.clear(session, lease.token)
     assert len(await ada.found("owl")) == 1
+
+
+async def test_message_that_can_not_be_read_does_not_hold_up_the_index(
+    ada: Driver, session: SessionId, folder: Path
+) -> None:
+    await ada.talk(session, "owl", "tree")
+    database = connect_writer(folder / DATABASE)
+    for number, parts in enumerate(("{", '[{"type":"text","text":"\\ud800"}]', "[" * 5000, "7")):
+        database.rows(
+            "INSERT INTO messages (id, session_id, position, revision, born, role, parts,"
+            " created_at) VALUES (?, ?, 9, 1, 0, 'note', ?, 0)",
+            (f"msg_bad{number}", session, parts),
+        )
+    database.close()
+    await ada.talk(await ada.session(), "later")
+    assert len(await ada.found("later")) == 1

@@ -1,8 +1,12 @@
 """Export and import: the same session comes back, once, and a damaged document changes nothing."""
 
+import asyncio
 import base64
 import json
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +26,9 @@ from roost.store.sessions import SessionPatch
 from roost.store.turns import Step
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, PROMPT, Driver, eventually, new_session, new_turn
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 ODD = UnknownPart(b'{"kind":"hologram", "z":[1,  2.50,"\\u00e9\xc3\xa9"],"a":null}')
 
@@ -252,6 +259,138 @@ async def test_damaged_document_is_refused_and_nothing_changed(
     assert await bob.sessions.page() == []
 
 
+ID_PATHS = [
+    "session.id",
+    "session.parent",
+    "messages.0.id",
+    "messages.0.turn",
+    "messages.2.parts.2.call",
+    "messages.3.parts.0.call",
+    "messages.3.parts.0.content.0.blob",
+    "turns.0.id",
+    "turns.0.message",
+    "tool_calls.0.id",
+    "tool_calls.0.turn",
+    "usage.0.source",
+    "blobs.0.id",
+]
+
+
+def at(document: Any, path: str) -> Any:  # noqa: ANN401 (JSON)
+    for step in path.split("."):
+        document = document[int(step)] if step.isdigit() else document[step]
+    return document
+
+
+@pytest.mark.parametrize("path", ID_PATHS)
+async def test_id_that_is_not_like_ours_is_refused(
+    ada: Driver, bob: Driver, rich: SessionId, path: str
+) -> None:
+    exported = await ada.transfer.export(rich)
+    good = at(json.loads(exported), path) or rich
+    for wrong in ("../../../etc/x", "", f"{good}\n", f"{good}/../x", f"{good} ", good.upper()):
+        value = {"session": wrong, "kind": "branch"} if path == "session.parent" else wrong
+        with pytest.raises(InvalidInput, match=r"not an export .* - at|for an id"):
+            await bob.transfer.load(damage(json.loads(exported), path, value))
+    assert await bob.sessions.page() == []
+
+
+async def test_forged_number_is_refused_wherever_it_stands(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    exported = json.loads(await ada.transfer.export(rich))
+    tried = 0
+    for name in ("session", "messages", "turns", "tool_calls", "epochs", "usage"):
+        prefix, first = (
+            (name, exported[name]) if name == "session" else (f"{name}.0", exported[name][0])
+        )
+        for field, value in first.items():
+            if type(value) is not int or field == "place":
+                continue
+            late = 4_102_444_800_001 if field == "at" or field.endswith("_at") else 10**15
+            for wrong in (-1, late):
+                text = damage(json.loads(json.dumps(exported)), f"{prefix}.{field}", wrong)
+                with pytest.raises(InvalidInput, match=f"{field}`"):
+                    await bob.transfer.load(text)
+                tried += 1
+    assert tried > 60
+    assert await bob.sessions.page() == []
+
+
+async def test_usage_that_adds_up_to_too_much_is_refused(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    for used in document["usage"]:
+        used["cost"] = 10**15 - 1
+    with pytest.raises(InvalidInput, match="more than can be counted"):
+        await bob.transfer.load(json.dumps(document).encode())
+
+
+async def test_turn_that_went_on_another_day_has_usage_on_both(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    first = document["usage"][0]
+    document["usage"].append({**first, "at": first["at"] + 86_400_000})
+    assert (await bob.transfer.load(json.dumps(document).encode())).created
+
+
+async def test_turn_put_first_in_the_queue_comes_along(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    await ada.talk(session)
+    document = damage(json.loads(await ada.transfer.export(session)), "turns.0.place", -3)
+    assert (await bob.transfer.load(document)).created
+
+
+async def test_export_does_not_tell_the_address_of_the_model(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    lease = await ada.claim(session)
+    config = replace(CONFIG, base_url="https://me:secret@host", instructions="Be brief.")
+    await ada.sessions.configure(session, lease.token, config, PROMPT)
+    document = await ada.transfer.export(session)
+    assert b"secret" not in document
+    shown = {"provider": "p", "model": "m", "toolset": "chat", "instructions": "Be brief."}
+    assert json.loads(document)["session"]["config"] == shown
+    older = {**shown, "protocol": "chat", "base_url": "https://me:secret@host"}
+    text = damage(json.loads(document), "session.config", older)
+    assert (await bob.transfer.load(text)).session.config is None
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+async def test_deep_document_is_refused(ada: Driver, bob: Driver, rich: SessionId) -> None:
+    exported = await ada.transfer.export(rich)
+    for depth in (101, 900, 100_000):
+        deep = b"[" * depth + b"]" * depth
+        part = b'{"kind":"hologram","z":' + deep + b"}"
+        texts = [
+            exported.replace(b'"detail":{}', b'"detail":{"z":' + deep + b"}", 1),
+            exported.replace(b'"options":{}', b'"options":{"z":' + deep + b"}", 1),
+            exported.replace(b'"parts":[', b'"parts":[' + part + b",", 1),
+        ]
+        assert exported not in texts
+        for text in texts:
+            with pytest.raises(InvalidInput, match="deep"):
+                await bob.transfer.load(text)
+    assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("text", [b'{"x":' + DEEP + b"}", DEEP, DEEP[:100_000]])
+async def test_deep_text_that_is_no_export_is_refused(ada: Driver, text: bytes) -> None:
+    with pytest.raises(InvalidInput, match="not an export"):
+        await ada.transfer.load(text)
+
+
+async def test_brackets_in_words_are_not_depth(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    words = '\\"[{' * 1000
+    await ada.talk(session, words)
+    imported = await bob.transfer.load(await ada.transfer.export(session))
+    assert (await bob.texts(imported.session.id))[0] == words
+
+
 @pytest.mark.parametrize("name", ["messages", "turns", "tool_calls", "epochs", "usage"])
 async def test_document_that_names_a_thing_twice_is_refused(
     ada: Driver, bob: Driver, rich: SessionId, name: str
@@ -307,6 +446,48 @@ async def test_forged_document_can_not_take_over_anothers_rows(
         await bob.transfer.load(damage(forged, "session.id", new_session().id))
     assert await ada.everything(rich) == before
     assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("name", ["messages", "turns"])
+async def test_id_of_another_session_is_refused_in_words(
+    ada: Driver, session: SessionId, name: str
+) -> None:
+    await ada.talk(session)
+    document = json.loads(await ada.transfer.export(session))
+    document["session"]["id"] = new_session().id
+    for other in {"messages", "turns"} - {name}:
+        document[other] = []
+    taken = document[name][0]["id"]
+    before = await ada.everything(session)
+    with pytest.raises(InvalidInput, match=f"{taken} in this export is taken by another session"):
+        await ada.transfer.load(json.dumps(document).encode())
+    assert await ada.everything(session) == before
+    assert len(await ada.sessions.page()) == 1
+
+
+class Threads(ThreadPoolExecutor):
+    """The event loop's threads, and the names of what ran there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran: set[str] = set()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        self._note(fn)
+        return super().submit(fn, *args, **kwargs)
+
+    def _note(self, call: object) -> None:
+        if isinstance(call, partial):  # as asyncio.to_thread hands it over
+            self.ran.add(call.args[0].__name__)
+
+
+async def test_long_work_on_a_document_is_not_done_on_the_event_loop(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    threads = Threads()
+    asyncio.get_running_loop().set_default_executor(threads)
+    await bob.transfer.load(await ada.transfer.export(rich))
+    assert threads.ran >= {"b64encode", "encode", "unpack"}
 
 
 async def test_export_of_an_unknown_session_is_not_found(ada: Driver) -> None:

@@ -6,7 +6,7 @@ from roost.core.ids import SessionId
 from roost.store.folder import DATABASE
 from roost.store.sqlite.connect import connect_reader
 from roost.store.sqlite.store import open_store
-from roost.store.upkeep import DAY, Retention, Swept
+from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually, new_turn
 
@@ -34,6 +34,64 @@ async def test_events_go_after_a_month_and_messages_stay(ada: Driver, clock: Fak
         assert await ada.texts(session) == ["Hello", "Good day"]
         await ada.talk(session, "Still", "there")
         assert (await ada.history.since(session, 4)).complete
+
+
+async def test_events_go_from_the_old_end_up_to_the_first_young_one(
+    ada: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    for number in range(700):
+        await ada.talk(session, str(number))
+    clock.advance(20 * DAY)
+    await ada.talk(session, "young")
+    clock.advance(10 * DAY + 1)
+    assert (await ada.store.upkeep.run()).events == 700 * 3 + 1, "in more than one slice"
+    young = await ada.history.since(session, 700 * 3 + 1)
+    assert young.complete
+    assert not (await ada.history.since(session, 700 * 3)).complete
+
+
+def turns_with_deltas(folder: Path) -> dict[str, int]:
+    database = connect_reader(folder / DATABASE)
+    try:
+        rows = database.rows("SELECT turn_id, count(*) FROM deltas GROUP BY turn_id")
+        return {str(turn): int(str(count)) for turn, count in rows}
+    finally:
+        database.close()
+
+
+async def test_open_stream_keeps_its_own_deltas_only(ada: Driver, folder: Path) -> None:
+    long, short, again = await ada.run(), await ada.run(), await ada.run()
+    for seq in range(1, 21):
+        for run in (long, short, again):
+            await ada.stream(run, "x", first=seq)
+    await ada.end(short, "x" * 20)
+    await ada.say(again, "x" * 20)
+    await ada.stream(again, "y", attempt=2)
+    sweep, slices = DeltaSweep(window=7), 1
+    while await ada.store.work.engine.write(sweep.slice):
+        slices += 1
+    assert turns_with_deltas(folder) == {long.turn: 20, again.turn: 1}
+    assert slices == 9, "61 deltas in windows of 7"
+    assert not await ada.store.work.engine.write(sweep.slice), "nothing new, no round"
+    assert await ada.streamed(long.turn) == "x" * 20
+    assert await ada.streamed(again.turn) == "y"
+
+
+async def test_sweep_follows_a_log_whose_ids_are_given_out_again(ada: Driver, folder: Path) -> None:
+    sweep = DeltaSweep(window=7)
+    for _ in range(2):
+        run, other = await ada.run(), await ada.run()
+        await ada.stream(run, "x")
+        for seq in range(1, 21):
+            await ada.stream(other, "x", first=seq)
+        await ada.end(other)
+        while await ada.store.work.engine.write(sweep.slice):
+            pass
+        assert turns_with_deltas(folder) == {run.turn: 1}
+        await ada.end(run)
+        while await ada.store.work.engine.write(sweep.slice):
+            pass
+        assert turns_with_deltas(folder) == {}
 
 
 async def test_retention_is_the_owners_to_set(tmp_path: Path, clock: FakeClock) -> None:

@@ -80,6 +80,19 @@ async def test_merged_deltas_keep_their_first_and_last_seq(ada: Driver) -> None:
     assert await ada.turns.deltas(run.turn) == [merged, deltas("x", first=51)]
 
 
+async def test_text_that_can_not_be_encoded_fails_nobody_else(ada: Driver) -> None:
+    good, bad = await ada.run(), await ada.run()
+    checkpoints = [
+        Checkpoint(bad.turn, 1, bad.token, Deltas(1, 1, (TextDelta("\ud800"),))),
+        Checkpoint(good.turn, 1, good.token, deltas("abc")),
+    ]
+    tick = await ada.store.work.tick(checkpoints, [good.lease, bad.lease])
+    assert (tick.stored, tick.lost) == ({good.turn: 3}, frozenset())
+    assert (await ada.store.work.tick(checkpoints[:1], [])).stored == {}
+    assert await ada.streamed(good.turn) == "abc"
+    assert await ada.streamed(bad.turn) == ""
+
+
 async def test_empty_tick_is_harmless(ada: Driver) -> None:
     tick = await ada.store.work.tick([], [])
     assert (tick.stored, tick.lost) == ({}, frozenset())

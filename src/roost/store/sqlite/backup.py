@@ -1,6 +1,5 @@
 """A copy of a data folder, taken while its server runs."""
 
-import contextlib
 import errno
 import os
 import shutil
@@ -18,6 +17,8 @@ class Backup(msgspec.Struct, frozen=True):
     path: Path
     bytes: int
     sessions: int
+    missing: int
+    """Blobs whose file is not there: one is being stored right now, or was when Roost died."""
 
 
 def backup(folder: Path, destination: Path) -> Backup:
@@ -37,7 +38,7 @@ def backup(folder: Path, destination: Path) -> Backup:
         # Of an earlier try that was killed.
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
-        sessions, size = _fill(draft, folder)
+        sessions, size, missing = _fill(draft, folder)
         draft.rename(destination)
         sync_folder(destination.parent)
     except OSError as error:
@@ -45,17 +46,18 @@ def backup(folder: Path, destination: Path) -> Backup:
         raise DataFolderError(reason, folder=destination) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return Backup(destination, size, sessions)
+    return Backup(destination, size, sessions, missing)
 
 
-def _fill(draft: Path, folder: Path) -> tuple[int, int]:
-    """How many sessions, and how many bytes, were copied."""
+def _fill(draft: Path, folder: Path) -> tuple[int, int, int]:
+    """How many sessions, and how many bytes, were copied, and how many blobs could not be."""
     sessions, blobs = _copy_database(folder / DATABASE, draft / DATABASE)
-    size = (draft / DATABASE).stat().st_size + _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
+    size, missing = _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
+    size += (draft / DATABASE).stat().st_size
     if (folder / KEY).exists():
         size += _copy(folder / KEY, draft / KEY)
     sync_folder(draft)
-    return sessions, size
+    return sessions, size, missing
 
 
 def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
@@ -79,17 +81,19 @@ def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
     return count, [str(blob) for (blob,) in blobs]
 
 
-def _copy_blobs(source: Path, target: Path, blobs: list[str]) -> int:
-    size = 0
+def _copy_blobs(source: Path, target: Path, blobs: list[str]) -> tuple[int, int]:
+    """How many bytes were copied, and how many blobs have no file."""
+    size = missing = 0
     target.mkdir(mode=0o700)
     for blob in blobs:
         (target / blob[:2]).mkdir(mode=0o700, exist_ok=True)
-        # The row of one that is being stored right now may be there before its bytes.
-        with contextlib.suppress(FileNotFoundError):
+        try:
             size += _copy(source / blob[:2] / blob, target / blob[:2] / blob)
+        except FileNotFoundError:
+            missing += 1
     for folder in (*target.iterdir(), target):
         sync_folder(folder)
-    return size
+    return size, missing
 
 
 def _copy(source: Path, target: Path) -> int:

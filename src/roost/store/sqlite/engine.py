@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 class SqliteEngine:
     """`takeover` runs once, before anything else: what a new owner does to its predecessor's rows.
-    `idle` is background work in slices, for when nobody waits."""
+    `idle` are pieces of background work, in slices, for when nobody waits."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class SqliteEngine:
         *,
         migrations: Sequence[Migration],
         takeover: Callable[[], Operation[None]],
-        idle: Callable[[], Operation[bool]],
+        idle: Sequence[Callable[[], Operation[bool]]],
     ) -> None:
         loaded = statements.load("sqlite")
         with explained(path):

@@ -14,7 +14,7 @@ from roost.store.sqlite.damage import check_at_start
 from roost.store.sqlite.engine import SqliteEngine
 from roost.store.sqlite.schema import check_before_opening
 from roost.store.store import Store
-from roost.store.upkeep import Retention, idle_slice
+from roost.store.upkeep import Retention, idle_work
 
 
 class SqliteStore(Store):
@@ -68,7 +68,7 @@ def open_store(
             clock,
             migrations=pending(schema, known, path),
             takeover=_void_predecessor,
-            idle=idle_slice,
+            idle=idle_work(),
         )
     except BaseException:
         lock.release()

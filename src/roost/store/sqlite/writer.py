@@ -1,11 +1,12 @@
 """The one thread that writes: it takes all pending operations, commits once, then answers."""
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +27,13 @@ GROUP = 256
 
 QUIET = 0.005
 """Seconds without an operation after which background work begins."""
+
+REST = 60.0
+"""Seconds after which background work is looked at again where nobody writes: some becomes due by
+the clock."""
+
+RETRY = 5.0
+"""Seconds for which a piece of background work that failed is left alone."""
 
 IDLE_SHARE = 0.05
 """How much of the time it gets even if somebody always waits: search follows a steady stream of
@@ -54,6 +62,14 @@ class Outcome(msgspec.Struct, frozen=True):
     error: Exception | None = None
 
 
+class _Chore(msgspec.Struct, eq=False):
+    """A piece of background work, and when it may run."""
+
+    slice: Callable[[], Operation[bool]]
+    more: bool = True
+    not_before: float = 0.0
+
+
 class _TransactionEnded(Exception):
     """The transaction is gone, and with it every operation of the group."""
 
@@ -62,8 +78,9 @@ class _TransactionEnded(Exception):
 
 
 class Writer:
-    """`idle` is a slice of background work, run when nobody waits; it says whether more is left.
-    `committed` is told after every commit how many pages the write-ahead log holds."""
+    """`idle` are pieces of background work, run in slices when nobody waits, each slice in its own
+    transaction; they say whether more is left. `committed` is told after every commit how many
+    pages the write-ahead log holds."""
 
     def __init__(
         self,
@@ -71,14 +88,17 @@ class Writer:
         runner: Runner,
         path: Path,
         *,
-        idle: Callable[[], Operation[bool]],
+        idle: Sequence[Callable[[], Operation[bool]]],
         committed: Callable[[int], None],
+        rest: float = REST,
     ) -> None:
         self._connection = connection
         self._runner = runner
         self._path = path
-        self._idle = idle
+        self._idle = [_Chore(slice) for slice in idle]
         self._committed = committed
+        self._rest = rest
+        self._taken: list[Job] = []
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._door = threading.Lock()
         self._closed = False
@@ -105,21 +125,46 @@ class Writer:
     # Everything below runs on the writer's thread.
 
     def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException:
+            log.critical("the store's writer died; restart Roost", exc_info=True)
+            self._abandon()
+        finally:
+            self._connection.close()
+
+    def _work(self) -> None:
         more, rested_at = True, time.monotonic()
         while True:
-            jobs, closing = self._take(QUIET if more else None)
+            jobs, closing = self._take(QUIET if more else self._rest)
             if jobs:
+                self._taken = jobs
                 self._answer(jobs, self._commit(jobs))
+                self._taken = []
                 self._empty_log_if_long()
-                more = True
             if closing:
                 break
-            if more and (not jobs or time.monotonic() >= rested_at):
+            if jobs or not more:
+                self._wake_chores()
+                more = True
+            if not jobs or time.monotonic() >= rested_at:
                 began = time.monotonic()
                 more = self._run_idle()
                 ended = time.monotonic()
                 rested_at = ended + (ended - began) * (1 / IDLE_SHARE - 1)
-        self._connection.close()
+
+    def _abandon(self) -> None:
+        """Nobody may wait for an answer that never comes."""
+        with self._door:
+            self._closed = True
+        jobs = self._taken
+        with contextlib.suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None:
+                    jobs.append(job)
+        error = StoreUnavailable("its writer died; restart Roost", path=self._path)
+        self._answer(jobs, [Outcome(error=error)] * len(jobs))
 
     def _take(self, timeout: float | None) -> tuple[list[Job], bool]:
         """The jobs that are there, after waiting for the first; and whether this is the end."""
@@ -204,13 +249,27 @@ class Writer:
         except apsw.Error:
             log.exception("the store could not roll back; it is tried again")
 
+    def _wake_chores(self) -> None:
+        now = time.monotonic()
+        for chore in self._idle:
+            chore.more = now >= chore.not_before
+
     def _run_idle(self) -> bool:
+        """A slice of each; whether any has more."""
+        for chore in self._idle:
+            if chore.more:
+                self._run_chore(chore)
+        return any(chore.more for chore in self._idle)
+
+    def _run_chore(self, chore: _Chore) -> None:
         try:
-            (outcome,) = self._transact([self._idle], "idle")
+            (outcome,) = self._transact([chore.slice], "idle")
         except _TransactionEnded as ended:
-            log.error("background work on the store failed", exc_info=ended.cause)
-            return False
-        return outcome.result is True
+            outcome = Outcome(error=ended.cause)
+        chore.more = outcome.result is True
+        if outcome.error is not None:
+            chore.not_before = time.monotonic() + RETRY
+            log.error("background work on the store failed", exc_info=outcome.error)
 
     def _on_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         self._log_pages = pages

@@ -16,8 +16,12 @@ LARGE = "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_bl
 ALIASES = "s|m|t|e|d|c|n"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
-# After a repair everything is looked at once; blobs are looked through once a day, in slices.
+# After a repair everything is looked at once; blobs are looked through once a day, in slices; the
+# ids that a branch is given get an index of their own on the fly.
 WHOLE = {
+    "copy_messages",
+    "copy_turns",
+    "copy_tool_calls",
     "stand_in_users",
     "stand_in_admin",
     "stand_in_sessions",

@@ -2,13 +2,24 @@
 
 import asyncio
 import logging
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
-from roost.core.errors import Conflict, StoreClosed, StoreError
+from roost.core.errors import Conflict, StoreClosed, StoreError, StoreUnavailable
+from roost.store import statements
+from roost.store.folder import DATABASE
+from roost.store.migrations import load
 from roost.store.operations import Operation, query
+from roost.store.sqlite.connect import connect_writer
+from roost.store.sqlite.runner import Runner
+from roost.store.sqlite.schema import migrate
+from roost.store.sqlite.writer import Writer
+from roost.testing.clock import FakeClock
 from tests.faults.engines import (
     DEADLINE,
     Gate,
@@ -165,7 +176,7 @@ async def test_background_work_gets_its_share_while_somebody_always_waits(tmp_pa
         yield query("index_progress")
         return True
 
-    async with engine_in(tmp_path, idle=idle) as engine:
+    async with engine_in(tmp_path, idle=(idle,)) as engine:
         stop = asyncio.Event()
 
         async def write_on(key: str) -> None:
@@ -180,3 +191,66 @@ async def test_background_work_gets_its_share_while_somebody_always_waits(tmp_pa
                 assert time.monotonic() < deadline, "background work starves"
                 await engine.write(put("another"))
             stop.set()
+
+
+async def test_background_work_that_fails_is_logged_and_stops_no_other(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def working() -> Operation[bool]:
+        yield query("put_setting", user="", key="worked", value="1")
+        done.append("worked")
+        return len(done) < 5
+
+    broken = [raised_by(Conflict("refused")), raised_by(ValueError("a bug")), poisoned]
+    with capture_logs() as logs:
+        async with engine_in(tmp_path, idle=[*broken, working]) as engine:
+            deadline = time.monotonic() + DEADLINE
+            while len(done) < 5:
+                assert time.monotonic() < deadline
+                await engine.write(put("another"))
+    failed = [entry for entry in logs if entry["event"] == "background work on the store failed"]
+    assert len(failed) == 3, "each once, and then left alone for a while"
+    assert await reopened(tmp_path, ["worked", "failed"]) == ["worked"]
+
+
+def raised_by(error: Exception) -> Callable[[], Operation[bool]]:
+    def failing() -> Operation[bool]:
+        yield query("put_setting", user="", key="failed", value="1")
+        raise error
+
+    return failing
+
+
+def poisoned() -> Operation[bool]:
+    yield from malformed()
+    return True
+
+
+async def test_background_work_is_looked_at_again_where_nobody_writes(tmp_path: Path) -> None:
+    looked = threading.Semaphore(0)
+
+    def idle() -> Operation[bool]:
+        yield query("index_progress")
+        looked.release()
+        return False
+
+    path = tmp_path / DATABASE
+    connection, clock = connect_writer(path), FakeClock()
+    migrate(connection, load("sqlite"), clock)
+    runner = Runner(connection, statements.load("sqlite"), clock)
+    writer = Writer(connection, runner, path, idle=[idle], committed=lambda pages: None, rest=0.001)
+    for _ in range(3):
+        assert await asyncio.to_thread(looked.acquire, timeout=DEADLINE)
+    writer.close()
+
+
+async def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        async with asyncio.timeout(DEADLINE):
+            answers = await together(
+                engine, put("before"), raising("deadly", SystemExit()), put("after")
+            )
+        assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
+        with pytest.raises(StoreClosed):
+            await engine.write(put("late"))
+    assert await reopened(tmp_path, ["before", "deadly", "after", "late"]) == []

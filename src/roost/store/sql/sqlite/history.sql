@@ -47,7 +47,8 @@ INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
 VALUES (:session, :epoch, :kind, :revision, :detail, :now);
 
 -- name: find_epoch
-SELECT kind, revision, detail FROM epochs WHERE session_id = :session AND epoch = :epoch;
+SELECT epoch, kind, revision, detail, created_at FROM epochs
+WHERE session_id = :session AND epoch = :epoch;
 
 -- name: list_epochs
 SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at
@@ -86,6 +87,17 @@ SET messages = (SELECT count(*) FROM messages WHERE session_id = :session AND go
              AND undone IS NULL)
 WHERE id = :session;
 
+-- The latest compaction that is still in force: not restored, and what it wrote not gone since.
+-- name: open_compaction
+SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at FROM epochs e
+WHERE e.session_id = :session AND e.kind = 'compaction' AND e.epoch NOT IN (
+    SELECT detail ->> 'restores' FROM epochs
+    WHERE session_id = :session AND kind = 'restore' AND detail ->> 'restores' IS NOT NULL)
+  AND (e.epoch = :epoch OR EXISTS (
+    SELECT 1 FROM messages m
+    WHERE m.session_id = :session AND m.gone IS NULL AND m.revision = e.revision))
+ORDER BY e.epoch DESC LIMIT 1;
+
 -- name: messages_since
 SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
 
@@ -99,32 +111,48 @@ UPDATE sessions SET head = :head WHERE id = :session;
 
 -- A branch: rows copied under the ids given in `ids`, a JSON object of old to new.
 -- name: copy_messages
-INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each(:ids))
+INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, pinned, parts,
     created_at)
-SELECT ids.value, :branch, m.position, 1, 0, :ids ->> m.turn_id, m.role, m.partial, m.parts,
-    m.created_at
-FROM messages m JOIN json_each(:ids) ids ON ids.key = m.id
-WHERE m.session_id = :session
+SELECT i.new, :branch, m.position, 1, 0, t.new, m.role, m.partial, m.pinned, m.parts, m.created_at
+FROM messages m
+    JOIN ids i ON i.old = m.id
+    LEFT JOIN ids t ON t.old = m.turn_id
+WHERE m.session_id = :session AND m.gone IS NULL
 ORDER BY m.position;
 
+-- One that goes on after the cut, or is under way, stopped short here.
 -- name: copy_turns
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each(:ids))
 INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
     message_id, start, step, attempt, reason, created_at, started_at, ended_at)
-SELECT ids.value, :branch, CASE WHEN t.state IN ('running', 'waiting') THEN 'interrupted' ELSE t.state END,
-    t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input,
-    :ids ->> t.message_id, t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason,
-    t.created_at, t.started_at, t.ended_at
-FROM turns t JOIN json_each(:ids) ids ON ids.key = t.id LEFT JOIN streams r ON r.turn_id = t.id
+SELECT i.new, :branch,
+    CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
+            SELECT x.turn_id FROM messages x
+            WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
+        THEN 'interrupted' ELSE t.state END,
+    t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
+    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason, t.created_at, t.started_at,
+    t.ended_at
+FROM turns t
+    JOIN ids i ON i.old = t.id
+    LEFT JOIN ids m ON m.old = t.message_id
+    LEFT JOIN streams r ON r.turn_id = t.id
 WHERE t.session_id = :session;
 
+-- Those that the copied messages ask for.
 -- name: copy_tool_calls
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each(:ids))
 INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, result, started_at,
     ended_at)
-SELECT :branch, c.id, ids.value, c.ordinal, c.name, c.arguments,
+SELECT :branch, c.id, i.new, c.ordinal, c.name, c.arguments,
     CASE WHEN c.state IN ('requested', 'waiting', 'running') THEN 'cancelled' ELSE c.state END,
     c.result, c.started_at, c.ended_at
-FROM tool_calls c JOIN json_each(:ids) ids ON ids.key = c.turn_id
-WHERE c.session_id = :session;
+FROM tool_calls c JOIN ids i ON i.old = c.turn_id
+WHERE c.session_id = :session AND c.id IN (
+    SELECT part.value ->> 'call'
+    FROM messages m, json_each(m.parts) part
+    WHERE m.session_id = :branch AND part.value ->> 'kind' = 'tool_call');
 
 -- name: copy_blob_names
 INSERT INTO session_blobs (session_id, blob_id)

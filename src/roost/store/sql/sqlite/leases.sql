@@ -5,7 +5,7 @@ VALUES (:name,
         + 1,
     :holder, :now, :now + :ttl)
 ON CONFLICT (name) DO UPDATE
-SET token = token + 1, holder = excluded.holder, since = excluded.since, until = excluded.until
+SET token = max(leases.token + 1, excluded.token), holder = excluded.holder, since = excluded.since, until = excluded.until
 WHERE leases.holder IS NULL OR leases.until <= :now
 RETURNING name, holder, token, since, until;
 

@@ -19,6 +19,10 @@ UPDATE sessions SET active_at = max(active_at, :now) WHERE id = :session;
 -- name: session_is_there
 SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL;
 
+-- name: token_is_current
+SELECT 1 FROM sessions
+WHERE id = :session AND user_id = :user AND deleted_at IS NULL AND token = :token;
+
 -- name: session_head
 SELECT revision, epoch, head FROM sessions WHERE id = :session;
 

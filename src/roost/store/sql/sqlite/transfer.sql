@@ -1,7 +1,7 @@
 -- Columns stand in the order of the structs in document.py.
 
 -- name: export_messages
-SELECT id, role, parts, turn_id, partial, position, revision, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, pinned, position, revision, born, gone, created_at
 FROM messages WHERE session_id = :session
 ORDER BY position, born;
 
@@ -23,7 +23,7 @@ FROM epochs WHERE session_id = :session ORDER BY epoch;
 -- name: export_usage
 SELECT source, provider, model, calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens,
     reasoning_tokens, cost, unpriced, at
-FROM usage WHERE session_id = :session ORDER BY source, provider, model;
+FROM usage WHERE session_id = :session ORDER BY source, provider, model, at;
 
 -- name: session_by_id
 SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
@@ -31,6 +31,12 @@ SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
 -- name: count_stored
 SELECT count(*) FROM messages
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: taken_ids
+SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(:ids))
+UNION ALL
+SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(:ids))
+LIMIT 1;
 
 -- The session may have been here before, and its writers may not know that it was deleted: the token
 -- begins where none of theirs can be.
@@ -41,10 +47,10 @@ VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :projec
     :parent_kind, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
 
 -- name: import_messages
-INSERT INTO messages (session_id, id, role, parts, turn_id, partial, position, revision, born, gone,
-    created_at)
+INSERT INTO messages (session_id, id, role, parts, turn_id, partial, pinned, position, revision, born,
+    gone, created_at)
 SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-    value ->> 6, value ->> 7, value ->> 8, value ->> 9
+    value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
 FROM json_each(:rows);
 
 -- Nothing goes on by itself after an import: what was under way stopped short, what waited is gone.

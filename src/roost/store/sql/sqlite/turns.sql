@@ -117,7 +117,7 @@ INSERT INTO usage (source, provider, model, user_id, session_id, calls, input_to
 VALUES (:source, :provider, :model, :user, :session, :calls, :input_tokens, :cached_tokens,
     :cache_write_tokens, :output_tokens, :reasoning_tokens, coalesce(:cost, 0),
     CASE WHEN :cost IS NULL THEN :calls ELSE 0 END, :now)
-ON CONFLICT (source, provider, model) DO UPDATE
+ON CONFLICT (source, provider, model, at / 86400000) DO UPDATE
 SET calls = calls + excluded.calls,
     input_tokens = input_tokens + excluded.input_tokens,
     cached_tokens = cached_tokens + excluded.cached_tokens,
@@ -137,10 +137,11 @@ SET input_tokens = input_tokens + :input_tokens,
 WHERE id = :session;
 
 -- name: insert_outbox
-INSERT INTO outbox (id, user_id, route, ordinal, turn_id, body, state, due_at, created_at)
+INSERT INTO outbox (id, user_id, route, ordinal, session_id, turn_id, body, state, due_at,
+    created_at)
 VALUES (:id, :user, :route,
     coalesce((SELECT max(ordinal) FROM outbox WHERE route = :route), 0) + 1,
-    :turn, :body, 'pending', :now, :now);
+    :session, :turn, :body, 'pending', :now, :now);
 
 -- The chain of the attempt that is streaming, oldest first.
 -- name: stream_deltas

@@ -5,6 +5,16 @@ WHERE id < coalesce((SELECT min(first_delta) FROM streams), 1 << 62)
   AND id <= (SELECT min(id) FROM deltas) + 2000
 RETURNING 1;
 
+-- A round through all deltas, a window at a time: one long stream keeps only its own.
+-- name: end_of_window
+SELECT coalesce(max(id), :until)
+FROM (SELECT id FROM deltas WHERE id > :after AND id <= :until ORDER BY id LIMIT :window);
+
+-- name: sweep_window
+DELETE FROM deltas
+WHERE id > :after AND id <= :end
+  AND id < coalesce((SELECT first_delta FROM streams r WHERE r.turn_id = deltas.turn_id), 1 << 62);
+
 -- name: session_to_purge
 SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;
 
@@ -62,12 +72,12 @@ WHERE (channel, external_id) IN (
     SELECT channel, external_id FROM inbox WHERE handled_at < :now - :keep LIMIT 1000)
 RETURNING 1;
 
--- name: next_sessions
-SELECT id FROM sessions WHERE id > :after ORDER BY id LIMIT 100;
-
+-- From the old end, up to the first that is young.
 -- name: expire_events
+WITH oldest AS MATERIALIZED (SELECT seq, at FROM events WHERE seq > 0 ORDER BY seq LIMIT 2000)
 DELETE FROM events
-WHERE session_id > :after AND session_id <= :last AND at < :now - :keep
+WHERE seq <= (SELECT max(seq) FROM oldest)
+  AND seq < coalesce((SELECT min(seq) FROM oldest WHERE at >= :now - :keep), 1 << 62)
 RETURNING 1;
 
 -- name: count_pages

@@ -68,6 +68,7 @@ CREATE TABLE sessions (
     project       TEXT,
     parent        TEXT,                     -- JSON: session, kind, message
     parent_kind   TEXT CHECK (parent_kind IN ('branch', 'subagent')),
+    parent_id     TEXT GENERATED ALWAYS AS (parent ->> 'session') VIRTUAL,
     config        TEXT,                     -- JSON, without the credential
     signature     TEXT,
     token         INTEGER NOT NULL DEFAULT 0,
@@ -89,6 +90,7 @@ CREATE TABLE sessions (
 ) STRICT;
 CREATE INDEX sessions_recent ON sessions (user_id, archived, active_at DESC, id DESC)
     WHERE deleted_at IS NULL;
+CREATE INDEX sessions_children ON sessions (parent_id) WHERE parent_id IS NOT NULL;
 CREATE INDEX sessions_deleted ON sessions (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- The system prompt and tool schemas a session sends, built once per configuration. Apart from
@@ -141,6 +143,7 @@ CREATE TABLE messages (
     turn_id       TEXT,
     role          TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'note')),
     partial       INTEGER NOT NULL DEFAULT 0,
+    pinned        INTEGER NOT NULL DEFAULT 0, -- kept by compactions
     parts         TEXT NOT NULL,            -- JSON
     created_at    INTEGER NOT NULL
 ) STRICT;
@@ -175,6 +178,8 @@ CREATE TABLE turns (
     step          INTEGER NOT NULL DEFAULT 0, -- while it runs, its stream has these two
     attempt       INTEGER NOT NULL DEFAULT 0,
     reason        TEXT,
+    continued     INTEGER NOT NULL DEFAULT 0, -- how often it went on by itself after a crash
+    cancel_at     INTEGER,                  -- when somebody asked for it to stop
     undone        INTEGER,                  -- the epoch that took it back
     memory_scope  TEXT,                     -- set at completion: it may be committed to this scope
     segment_id    TEXT REFERENCES memory_segments (id),
@@ -313,7 +318,8 @@ CREATE INDEX session_blobs_blob ON session_blobs (blob_id);
 -- What a platform delivered, before it is acknowledged. The ids outlive the bodies, by retention.
 CREATE TABLE inbox (
     channel       TEXT NOT NULL,
-    external_id   TEXT NOT NULL,
+    external_id   TEXT NOT NULL,            -- of the delivery
+    message_id    TEXT,                     -- of the message delivered, for replies and edits
     arrival       INTEGER NOT NULL,         -- order within the channel
     route         TEXT NOT NULL,
     body          TEXT,                     -- JSON, until handled
@@ -322,6 +328,7 @@ CREATE TABLE inbox (
     handled_at    INTEGER,
     PRIMARY KEY (channel, external_id)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX inbox_order ON inbox (channel, arrival);
 CREATE INDEX inbox_open ON inbox (channel, route, arrival) WHERE handled_at IS NULL;
 CREATE INDEX inbox_handled ON inbox (handled_at) WHERE handled_at IS NOT NULL;
 
@@ -330,6 +337,7 @@ CREATE TABLE outbox (
     user_id       TEXT NOT NULL,
     route         TEXT NOT NULL,
     ordinal       INTEGER NOT NULL,         -- order within the route
+    session_id    TEXT,
     turn_id       TEXT,
     body          TEXT NOT NULL,            -- JSON
     state         TEXT NOT NULL CHECK (state IN ('pending', 'sent', 'failed')),
@@ -341,7 +349,9 @@ CREATE TABLE outbox (
     sent_at       INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX outbox_order ON outbox (route, ordinal);
-CREATE INDEX outbox_due ON outbox (route, ordinal) WHERE state = 'pending';
+CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending';
+CREATE INDEX outbox_of ON outbox (session_id);
+CREATE INDEX outbox_sent ON outbox (route, external_id) WHERE external_id IS NOT NULL;
 
 CREATE TABLE schedules (
     id            TEXT PRIMARY KEY,
@@ -351,6 +361,7 @@ CREATE TABLE schedules (
     spec          TEXT NOT NULL,
     time_zone     TEXT NOT NULL,
     input         TEXT NOT NULL,            -- JSON parts
+    config        TEXT NOT NULL DEFAULT '{}', -- JSON: which model and toolset
     session_id    TEXT REFERENCES sessions (id),
     route         TEXT,
     missed        TEXT NOT NULL CHECK (missed IN ('once', 'skip')),
@@ -381,7 +392,7 @@ CREATE TABLE servers (
     draining      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- By what caused it (a turn, a compaction) and by model. Outlives the session: caps count it.
+-- By what caused it (a turn, a compaction), by model and by day. Outlives the session: caps count it.
 CREATE TABLE usage (
     source        TEXT NOT NULL,
     provider      TEXT NOT NULL,
@@ -396,9 +407,10 @@ CREATE TABLE usage (
     reasoning_tokens INTEGER NOT NULL,
     cost          INTEGER NOT NULL,         -- of the calls whose price is known
     unpriced      INTEGER NOT NULL,         -- calls whose price is not
-    at            INTEGER NOT NULL,
-    PRIMARY KEY (source, provider, model)
-) STRICT, WITHOUT ROWID;
+    at            INTEGER NOT NULL
+) STRICT;
+-- A turn that goes on another day is counted on both.
+CREATE UNIQUE INDEX usage_by ON usage (source, provider, model, at / 86400000);
 CREATE INDEX usage_when ON usage (user_id, at);
 CREATE INDEX usage_of ON usage (session_id);
 

@@ -1,0 +1,61 @@
+"""Server-sent events out of a stream of bytes, however it was cut into pieces."""
+
+from collections.abc import Iterator
+
+from roost.core.errors import ReplyMalformed
+
+LIMIT = 32 << 20
+"""Bytes that one event may have: more is not an answer but a fault."""
+
+
+class EventReader:
+    """Feed it bytes, get (event, data) pairs. Comments, ids and retry hints are skipped.
+
+    Lines end in LF, CRLF or CR; the last event counts even if the stream ends without a blank line,
+    as several servers do.
+    """
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._buffer = b""
+        self._event = ""
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
+        # A CR at the very end may be half of a CRLF: it waits for what follows.
+        buffer = self._buffer + chunk
+        held = b""
+        if buffer.endswith(b"\r"):
+            buffer, held = buffer[:-1], b"\r"
+        if b"\r" in buffer:
+            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = buffer.split(b"\n")
+        self._buffer = rest + held
+        self._check(len(self._buffer))
+        for line in lines:
+            yield from self._line(line)
+
+    def end(self) -> Iterator[tuple[str, bytes]]:
+        yield from self.feed(b"\n")
+        yield from self._line(b"")
+
+    def _line(self, line: bytes) -> Iterator[tuple[str, bytes]]:
+        if line.startswith(b"data:"):
+            data = line[6:] if line.startswith(b"data: ") else line[5:]
+            self._data.append(data)
+            self._size += len(data)
+            self._check(self._size)
+        elif not line:
+            if self._data:
+                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                event = self._event
+                self._event, self._data, self._size = "", [], 0
+                yield event, data
+            self._event = ""
+        elif line.startswith(b"event:"):
+            self._event = line[6:].strip().decode("ascii", "replace")
+
+    def _check(self, size: int) -> None:
+        if size > LIMIT:
+            raise ReplyMalformed(f"an event of over {LIMIT >> 20} MiB", provider=self._provider)

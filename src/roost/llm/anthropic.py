@@ -146,11 +146,16 @@ def _shown(
     return blocks
 
 
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: int | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    output_tokens_details: _OutputDetails | None = None
 
 
 class _Message(msgspec.Struct):
@@ -168,6 +173,10 @@ class _Block(msgspec.Struct):
     input: dict[str, object] | None = None
 
 
+class _StopDetails(msgspec.Struct):
+    explanation: str | None = None
+
+
 class _Delta(msgspec.Struct):
     type: str = ""
     text: str = ""
@@ -175,6 +184,7 @@ class _Delta(msgspec.Struct):
     signature: str = ""
     partial_json: str = ""
     stop_reason: str | None = None
+    stop_details: _StopDetails | None = None
 
 
 class _Event(msgspec.Struct):
@@ -198,6 +208,7 @@ class MessagesDecoder:
         self._usage = _Usage()
         self._signature = ""
         self._stop: str | None = None
+        self._why = "the model declined"
         self._over = False
 
     def feed(self, event: str, data: bytes) -> Iterator[StreamEvent]:
@@ -218,6 +229,8 @@ class MessagesDecoder:
                 self._count(said.usage)
                 if said.delta is not None:
                     self._stop = said.delta.stop_reason or self._stop
+                    if said.delta.stop_details is not None:
+                        self._why = said.delta.stop_details.explanation or self._why
             case "message_stop":
                 self._over = True
             case "error":
@@ -279,7 +292,7 @@ class MessagesDecoder:
             raise StreamCut("it stopped in the middle", provider=self._provider)
         facts = {"provider": self._provider, "model": self._model}
         if self._stop == "refusal":
-            raise ContentRefused("the model declined", **facts)
+            raise ContentRefused(self._why, **facts)
         if self._stop == "model_context_window_exceeded":
             raise ContextTooLong("its window is full", **facts)
         reason = "length" if self._stop == "max_tokens" else "stop"
@@ -299,4 +312,5 @@ class MessagesDecoder:
             cached_tokens=cached,
             cache_write_tokens=written,
             output_tokens=usage.output_tokens or 0,
+            reasoning_tokens=(usage.output_tokens_details or _OutputDetails()).thinking_tokens or 0,
         )

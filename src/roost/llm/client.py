@@ -133,6 +133,7 @@ class HttpClient:
             for name, data in reader.end():
                 for event in decoder.feed(name, data):
                     yield event
+            reader.check_something_came()
         finished = decoder.end()
         for part in finished.parts:
             if isinstance(part, ToolCallPart):

@@ -21,6 +21,8 @@ class EventReader:
         self._event = ""
         self._data: list[bytes] = []
         self._size = 0
+        self._garbage = False
+        self._events = 0
 
     def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
         # A CR at the very end may be half of a CRLF: it waits for what follows.
@@ -51,10 +53,18 @@ class EventReader:
                 data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
                 event = self._event
                 self._event, self._data, self._size = "", [], 0
+                self._events += 1
                 yield event, data
             self._event = ""
         elif line.startswith(b"event:"):
             self._event = line[6:].strip().decode("ascii", "replace")
+        elif not line.startswith((b":", b"id:", b"retry:")):
+            self._garbage = True
+
+    def check_something_came(self) -> None:
+        """At the end: if nothing was an event and something was garbage, it was no such stream."""
+        if self._garbage and not self._events:
+            raise ReplyMalformed("it is not a stream of events", provider=self._provider)
 
     def _check(self, size: int) -> None:
         if size > LIMIT:

@@ -2,9 +2,9 @@
 
 import re
 import tomllib
-import types
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
@@ -116,7 +116,7 @@ def load(
     values: dict[SettingPath, object] = {}
     if (folder := xdg_folder(environ, "XDG_DATA_HOME", ".local/share")) is not None:
         values["data",] = folder / "roost"
-    for given in (*_from_file(file), *_from_environment(environ), *_from_flags(flags)):
+    for given in chain(_from_file(file), _from_environment(environ), _from_flags(flags)):
         value = _read(given)
         if isinstance(value, Path):
             value = given.base / _at_home(value, environ)
@@ -183,17 +183,12 @@ def _settings_of(
 
 def _without_none(kind: Any) -> Any:  # noqa: ANN401
     """X, of X | None."""
-    if isinstance(kind, types.UnionType) or get_origin(kind) is not None:
-        return (
-            next(arg for arg in get_args(kind) if arg is not type(None))
-            if (type(None) in get_args(kind))
-            else kind
-        )
-    return kind
+    choices = [choice for choice in get_args(kind) if choice is not type(None)]
+    return choices[0] if type(None) in get_args(kind) else kind
 
 
 _SETTINGS = dict(_settings_of(Config)) | {("providers", "*", "key"): KEY_KIND}
-_REQUIRED = {
+_REQUIRED: Mapping[SettingPath, list[str]] = {
     ("models", "prices", "*"): [
         field.name for field in msgspec.structs.fields(PriceConfig) if field.required
     ]
@@ -234,9 +229,10 @@ def _from_table(above: SettingPath, table: Mapping[str, object], file: Path) -> 
         elif isinstance(value, dict):
             if pattern in _SETTINGS:
                 yield given._replace(value={})
-            if missing := [name for name in _REQUIRED.get(pattern, ()) if name not in value]:
+            inner = cast("dict[str, object]", value)
+            yield from _from_table(path, inner, file)
+            if missing := [name for name in _REQUIRED.get(pattern, ()) if name not in inner]:
                 raise ConfigError(f"The section [{given.key}] (in {file}) lacks {missing[0]}.")
-            yield from _from_table(path, cast("dict[str, object]", value), file)
         else:
             # A key that was written one level too high is still not repeated.
             raise wrong(given, Kind(f"a section, [{given.key}]", id, secret=len(path) > 1))

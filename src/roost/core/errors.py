@@ -110,8 +110,8 @@ class KeyRefused(ModelError):
 
 
 class NoCredit(ModelError):
-    """The account at {provider} has no credit or quota left ({detail}). Top it up, or choose another
-    model."""
+    """The account at {provider} has no credit or quota left ({detail}). Top it up, or choose
+    another model."""
 
 
 class ModelUnknown(ModelError):

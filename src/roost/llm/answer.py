@@ -2,7 +2,7 @@
 
 import msgspec
 
-from roost.core.errors import NoAnswer
+from roost.core.errors import NoAnswer, ReplyMalformed
 from roost.core.events import ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import ToolCallId, new_tool_call_id
 from roost.core.messages import Part, ReasoningPart, TextPart, ToolCallPart
@@ -28,6 +28,7 @@ class _Call(msgspec.Struct):
 
 class Answer:
     def __init__(self, provider: str, model: str) -> None:
+        self._provider = provider
         self._model = model
         self._origin = origin(provider, model)
         self._parts: list[_Words | _Call] = []
@@ -71,21 +72,21 @@ class Answer:
         self._parts.append(words)
         return words
 
-    def call(self, key: object, name: str, wire_id: str | None, arguments: str) -> ToolCallDelta:
+    def call(
+        self, key: object, name: str | None, wire_id: str | None, arguments: str
+    ) -> ToolCallDelta:
         """A tool call begins; `key` is how the stream will speak of it."""
-        call = _Call(new_tool_call_id(), wire_id, name, [arguments] if arguments else [])
+        if not name:
+            raise ReplyMalformed("a tool call without a name", provider=self._provider)
+        call = _Call(new_tool_call_id(), wire_id or None, name, [arguments] if arguments else [])
         self._parts.append(call)
         self._calls[key] = call
         return ToolCallDelta(call.id, name, arguments)
 
-    def has_call(self, key: object) -> bool:
-        return key in self._calls
-
-    def wire_id(self, key: object) -> str | None:
-        return self._calls[key].wire_id
-
     def extend(self, key: object, arguments: str) -> ToolCallDelta:
-        call = self._calls[key]
+        call = self._calls.get(key)
+        if call is None:
+            raise ReplyMalformed("arguments for no tool call", provider=self._provider)
         call.pieces.append(arguments)
         return ToolCallDelta(call.id, call.name, arguments)
 
@@ -94,14 +95,15 @@ class Answer:
         parts = tuple([self._part(part) for part in self._parts])
         if not any(isinstance(part, TextPart | ToolCallPart) for part in parts):
             raise NoAnswer(model=self._model)
-        if any(isinstance(part, ToolCallPart) for part in parts):
+        if reason == "stop" and any(isinstance(part, ToolCallPart) for part in parts):
             reason = "tool_calls"
         return Finished(parts, reason, usage)
 
     def _part(self, part: _Words | _Call) -> Part:
         text = "".join(part.pieces)
         if isinstance(part, _Call):
-            return ToolCallPart(part.id, part.name, text, part.wire_id)
+            # A call that needs no arguments often comes with none at all.
+            return ToolCallPart(part.id, part.name, text or "{}", part.wire_id)
         if part.thought:
             return ReasoningPart(text, part.payload, self._origin)
         return TextPart(text)

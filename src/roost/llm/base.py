@@ -83,10 +83,14 @@ class LLMClient(Protocol):
 
 
 class Decoder(Protocol):
-    """Turns the events of one protocol's stream into ours. Knows nothing of connections."""
+    """Turns the events of one protocol's stream into ours. Knows nothing of connections. `over` is
+    True once the stream has said that it ends."""
+
+    over: bool
 
     def feed(self, event: str, data: bytes) -> Iterable[StreamEvent]:
-        """One server-sent event. Raises a `ModelError` if it says that something went wrong."""
+        """One server-sent event, or the whole answer of a server that does not stream. Raises a
+        `ModelError` if it says that something went wrong."""
         ...
 
     def end(self) -> Finished:

@@ -33,6 +33,10 @@ _MODEL = re.compile(
 )
 _FILTER = re.compile(r"content.{0,3}(filter|policy|management)|safety|moderation", re.IGNORECASE)
 _KEY = re.compile(r"api.?key|authentication|unauthorized|invalid.{0,10}token", re.IGNORECASE)
+_STATUS = re.compile(r"[1-5][0-9]{2}", re.ASCII)
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What a stranger's JSON can do to who reads it."""
 
 
 class ErrorBody(msgspec.Struct):
@@ -63,14 +67,14 @@ def failure_in_stream(error: ErrorBody | str, provider: str, model: str) -> Mode
     if isinstance(error, str):
         error = ErrorBody(message=error)
     codes = [str(code) for code in (error.code, error.status)]
-    code = next((int(code) for code in codes if code.isdigit()), 0)
+    code = next((int(code) for code in codes if _STATUS.fullmatch(code)), 0)
     return _classify(code, error, None, provider, model)
 
 
 def _read(body: bytes) -> ErrorBody:
     try:
         envelope = msgspec.json.decode(body, type=_Envelope)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         text = " ".join(body[:300].decode("utf-8", "replace").split())
         return ErrorBody(message=text or None)
     if isinstance(envelope.error, ErrorBody):

@@ -101,7 +101,7 @@ class LocalClient:
         if not address:
             await self.close()
             raise _unreachable(f"it could not be loaded from {model}")
-        log.info("the built-in model is loaded", model=model.stem, pid=child.pid)
+        log.debug("the built-in model is loaded", model=model.stem, pid=child.pid)
         # It closes its connections without saying so; a second request on one would fail.
         headers = {"authorization": f"Bearer {key}", "connection": "close"}
         endpoint = Endpoint(PROVIDER, f"{address}/v1", headers)

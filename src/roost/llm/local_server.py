@@ -38,6 +38,11 @@ def start(orders: Orders) -> tuple[object, str]:
     params.n_parallel = orders.slots
     params.cpuparams.n_threads = orders.threads
     params.cache_ram_mib = 0
+    # So small a model runs in circles if it is let.
+    params.sampling.temp = 0.2
+    params.sampling.top_k = 40
+    params.sampling.penalty_repeat = 1.2
+    params.sampling.penalty_last_n = 128
     server = xllamacpp.Server(params)
     return server, str(server.listening_address)
 

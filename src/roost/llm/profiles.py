@@ -162,7 +162,7 @@ VENDORS: Mapping[VendorName, Vendor] = {
         title="The built-in model",
         own=True,
         model="smollm2-135m-instruct",
-        profile=Profile(context=2048, output=1024, images=False, tools=False, brief=True),
+        profile=Profile(context=2048, output=512, images=False, tools=False, brief=True),
     ),
 }
 

@@ -174,9 +174,9 @@ class Providers:
             return f"There is no provider {name}. Did you mean {close[0]}?"
         if through and "/" in reference:
             return f"There is no provider {name}. Did you mean {through[0]}/{reference}?"
-        for traits in VENDORS.values():
+        for vendor, traits in VENDORS.items():
             if any(re.fullmatch(family, reference) for family in traits.families):
-                return _no_key(traits.title, traits)
+                return _no_key(vendor, traits)
         return (
             f"It is not clear who has the model {reference}. Write it as PROVIDER/{name}; there are"
             f" {', '.join(self._providers)}."

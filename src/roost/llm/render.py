@@ -2,7 +2,10 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from roost.core.ids import BlobId, ToolCallId
 from roost.core.messages import (
@@ -17,6 +20,7 @@ from roost.core.messages import (
 )
 from roost.llm.profiles import Profile
 
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml", "application/toml")
 
 
@@ -25,11 +29,30 @@ def origin(provider: str, model: str) -> str:
     return f"{provider}/{model}"
 
 
-def own_reasoning(part: Part, made_by: str) -> ReasoningPart | None:
-    """The part, if it is reasoning that its maker can verify; a partial one has no payload."""
-    if isinstance(part, ReasoningPart) and part.payload is not None and part.origin == made_by:
-        return part
-    return None
+def sendable(message: Message, made_by: str) -> list[Part]:
+    """The parts of an answer without the thoughts that can't go back: another's, unfinished ones,
+    and those that nothing followed, which their makers refuse."""
+    parts = [
+        part
+        for part in message.parts
+        if not isinstance(part, ReasoningPart)
+        or (part.payload is not None and part.origin == made_by)
+    ]
+    while parts and isinstance(parts[-1], ReasoningPart):
+        parts.pop()
+    return parts
+
+
+def with_results_together(messages: Iterable[Message]) -> list[Message]:
+    """What the tools of one step answered is one message to a model, however it was stored."""
+    together: list[Message] = []
+    for message in messages:
+        if together and message.role == "tool" == together[-1].role:
+            parts = together[-1].parts + message.parts
+            together[-1] = msgspec.structs.replace(together[-1], parts=parts)
+        else:
+            together.append(message)
+    return together
 
 
 def note(text: str) -> str:
@@ -70,13 +93,19 @@ def base64_of(part: ImagePart | FilePart, blobs: Mapping[BlobId, bytes]) -> str:
 
 
 def wire_ids(messages: Iterable[Message], profile: Profile) -> dict[ToolCallId, str]:
-    """What the model is told a tool call is named: as it named it, where it did."""
-    return {
-        part.call: _nine(part) if profile.call_ids == "nine" else part.wire_id or part.call
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolCallPart)
-    }
+    """What the model is told a tool call is named: as it named it, where it did. Two of the
+    protocols take only plain names, and each once; chat's servers know their own."""
+    ids: dict[ToolCallId, str] = {}
+    used: set[str] = set()
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                id = _nine(part) if profile.call_ids == "nine" else part.wire_id or part.call
+                if profile.wire != "openai-chat" and (id in used or not _PLAIN.fullmatch(id)):
+                    id = part.call
+                used.add(id)
+                ids[part.call] = id
+    return ids
 
 
 def _nine(part: ToolCallPart) -> str:

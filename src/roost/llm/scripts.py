@@ -6,8 +6,8 @@ SAMPLED = 64 << 10
 """Characters from which a text is sampled instead of counted, so that no tool's output of megabytes
 holds up everybody."""
 
-_SLICES = 16
-_SLICE = 2048
+_SLICES = 64
+_SLICE = 512
 
 
 class Census(NamedTuple):

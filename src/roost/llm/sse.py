@@ -17,7 +17,9 @@ class EventReader:
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
-        self._buffer = b""
+        self._waiting: list[bytes] = []
+        self._waiting_size = 0
+        self._held = b""
         self._event = ""
         self._data: list[bytes] = []
         self._size = 0
@@ -25,16 +27,23 @@ class EventReader:
         self._events = 0
 
     def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
-        # A CR at the very end may be half of a CRLF: it waits for what follows.
-        buffer = self._buffer + chunk
-        held = b""
-        if buffer.endswith(b"\r"):
-            buffer, held = buffer[:-1], b"\r"
+        self._waiting.append(self._held + chunk if self._held else chunk)
+        if b"\n" not in chunk and b"\r" not in chunk and not self._held:
+            # Put together once it is a line: a long one comes in a thousand pieces.
+            self._waiting_size += len(chunk)
+            check_size(self._waiting_size, self._provider)
+            return
+        buffer = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
+        self._held = b""
         if b"\r" in buffer:
+            if buffer.endswith(b"\r"):
+                # It may be half of a CRLF: it waits for what follows.
+                buffer, self._held = buffer[:-1], b"\r"
             buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, rest = buffer.split(b"\n")
-        self._buffer = rest + held
-        self._check(len(self._buffer))
+        self._waiting = [rest] if rest else []
+        self._waiting_size = len(rest)
+        check_size(self._waiting_size, self._provider)
         for line in lines:
             yield from self._line(line)
 
@@ -47,7 +56,7 @@ class EventReader:
             data = line[6:] if line.startswith(b"data: ") else line[5:]
             self._data.append(data)
             self._size += len(data)
-            self._check(self._size)
+            check_size(self._size, self._provider)
         elif not line:
             if self._data:
                 data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
@@ -66,6 +75,7 @@ class EventReader:
         if self._garbage and not self._events:
             raise ReplyMalformed("it is not a stream of events", provider=self._provider)
 
-    def _check(self, size: int) -> None:
-        if size > LIMIT:
-            raise ReplyMalformed(f"an event of over {LIMIT >> 20} MiB", provider=self._provider)
+
+def check_size(size: int, provider: str) -> None:
+    if size > LIMIT:
+        raise ReplyMalformed(f"an event of over {LIMIT >> 20} MiB", provider=provider)

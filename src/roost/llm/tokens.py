@@ -29,9 +29,6 @@ PER_MESSAGE = 4
 _PAGE = 60_000
 """Bytes of an average page of a PDF, whose pages can't be counted without reading it."""
 
-_REMEMBERED = 50_000
-"""Messages whose size is kept, about 200 bytes each."""
-
 _SYSTEMS = 256
 
 
@@ -47,20 +44,21 @@ class Size(NamedTuple):
         return Size(self.plain + other.plain, self.wide + other.wide)
 
 
-class _Known(NamedTuple):
-    parts: tuple[Part, ...]
-    size: Size
-
-
 class Estimator:
     """One for all sessions. Nothing here waits, and a long history costs little to estimate again:
-    messages do not change, so the size of each is kept."""
+    messages do not change once they are whole, so the size of each is kept."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, MessageId], _Known] = {}
+    def __init__(self, *, remembered: int = 50_000) -> None:
+        """`remembered` messages have their size kept for each model, about 300 bytes each."""
+        self._most = remembered
+        self._messages: dict[str, dict[MessageId, Size]] = {}
         self._tools: dict[tuple[str, str], tuple[ToolSchema, Size]] = {}
         self._systems: dict[tuple[str, str], Size] = {}
         self._ratios: dict[str, Ratio] = {}
+
+    @property
+    def remembered(self) -> int:
+        return sum([len(sizes) for sizes in self._messages.values()])
 
     def estimate(self, request: Request, provider: str) -> int:
         """The input tokens that the provider would report for this request."""
@@ -78,34 +76,22 @@ class Estimator:
     def _size(self, request: Request, provider: str) -> Size:
         made_by = origin(provider, request.model)
         family = family_of(request.model)
-        plain, wide = self._system(request.system, family)
-        for tool in request.tools:
-            size = self._tool(tool, family)
-            plain += size.plain
-            wide += size.wide
-        known = self._known
+        fixed = [self._tool(tool, family) for tool in request.tools]
+        plain, wide = _sum([self._system(request.system, family), *fixed])
+        known = self._messages.setdefault(made_by, {})
         for message in request.messages:
-            found = known.get((made_by, message.id))
-            # A message that is still growing keeps its id.
-            if found is None or found.parts is not message.parts:
-                found = self._remember(message, made_by, family, request.blobs)
-            size = found.size
-            plain += size.plain
-            wide += size.wide
+            size = known.get(message.id)
+            if size is None:
+                size = _message(message, made_by, family, request.blobs)
+                if not message.partial:
+                    known[message.id] = size
+            plain += size[0]
+            wide += size[1]
+        if len(known) > self._most:
+            # Oldest first; those that are still in use are counted again when they come.
+            for key in list(known)[: len(known) - self._most // 2]:
+                del known[key]
         return Size(plain, wide)
-
-    def _remember(
-        self, message: Message, made_by: str, family: Family, blobs: Mapping[BlobId, bytes]
-    ) -> _Known:
-        if len(self._known) >= _REMEMBERED:
-            # Oldest first; those still in use come back at the next estimate.
-            for key in list(self._known)[: _REMEMBERED // 4]:
-                del self._known[key]
-        size = Size(PER_MESSAGE) + _sum(
-            _part(part, made_by, family, blobs) for part in message.parts
-        )
-        found = self._known[made_by, message.id] = _Known(message.parts, size)
-        return found
 
     def _system(self, text: str, family: Family) -> Size:
         key = (family.name, text)
@@ -129,6 +115,11 @@ def _sum(sizes: Iterable[Size]) -> Size:
     for size in sizes:
         total += size
     return total
+
+
+def _message(message: Message, made_by: str, family: Family, blobs: Mapping[BlobId, bytes]) -> Size:
+    sizes = [_part(part, made_by, family, blobs) for part in message.parts]
+    return Size(PER_MESSAGE) + _sum(sizes)
 
 
 def _part(part: Part, made_by: str, family: Family, blobs: Mapping[BlobId, bytes]) -> Size:

@@ -81,8 +81,8 @@ CASES: list[tuple[type[ModelError], int, str]] = [
     (
         RateLimited,
         429,
-        '{"error":{"message":"Rate limit reached for gpt-5 in organization on tokens per min (TPM): '
-        'Limit 30000, Requested 40000","type":"tokens","code":"rate_limit_exceeded"}}',
+        '{"error":{"message":"Rate limit reached for gpt-5 in organization on tokens per min '
+        '(TPM): Limit 30000, Requested 40000","type":"tokens","code":"rate_limit_exceeded"}}',
     ),
     (
         ModelOverloaded,

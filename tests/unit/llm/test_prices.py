@@ -42,8 +42,7 @@ async def cost(usage: Usage, vendor: VendorName) -> int | None:
     return await Prices().cost(usage, at(vendor))
 
 
-# claude-sonnet-4-5: 3 dollars in, 15 out, 0.30 from the cache, 3.75 into it, twice in and 1.5 times
-# out above 200,000 tokens. claude-haiku-4-5: 1, 5, 0.10, 1.25.
+# claude-haiku-4-5 costs 1 dollar in, 5 out, 0.10 from the cache and 1.25 into it.
 @pytest.mark.parametrize(
     ("usage", "dollars"),
     [

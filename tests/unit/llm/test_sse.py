@@ -1,5 +1,7 @@
 """Server-sent events, however the bytes are cut."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +44,7 @@ def test_reads_every_way_of_ending_a_line() -> None:
 @given(st.lists(st.integers(0, len(STREAM)), max_size=40))
 def test_any_cut_gives_the_same_events(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(STREAM)]
-    chunks = [STREAM[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    chunks = [STREAM[a:b] for a, b in pairwise(edges)]
     assert events(*chunks) == EXPECTED
 
 

@@ -89,7 +89,7 @@ class _Tool(msgspec.Struct):
 
 
 class _ThinkingConfig(msgspec.Struct, forbid_unknown_fields=True):
-    type: Literal["enabled", "disabled", "adaptive"]
+    type: Literal["enabled", "disabled", "adaptive", "between_tools"]
     budget_tokens: int | None = None
     display: Literal["summarized", "omitted"] | None = None
 

@@ -27,7 +27,9 @@ class Cursor(msgspec.Struct, frozen=True):
         return f"{durable}.{self.turn}.{self.attempt}.{self.seq}" if self.turn else durable
 
 
-_CURSOR = re.compile(r"(\d{1,15})\.(\d{1,15})(?:\.(trn_[0-9a-z]{26})\.(\d{1,15})\.(\d{1,15}))?")
+_CURSOR = re.compile(
+    r"(\d{1,15})\.(\d{1,15})(?:\.(trn_[0-9a-z]{26})\.(\d{1,15})\.(\d{1,15}))?", re.ASCII
+)
 
 
 def parse_cursor(text: str) -> Cursor:

@@ -6,13 +6,13 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from roost.core.errors import NotFound, StoreFull, StoreUnavailable
+from roost.core.errors import DataFolderError, NotFound, StoreFull, StoreUnavailable
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.folder import sync_folder
 from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
@@ -43,9 +43,13 @@ class BlobFiles:
         self.lock = threading.Lock()
         """Held to put a file in place, and to remove one that no row names any more."""
         self._drafts = folder / "new"
-        self._drafts.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left_over in self._drafts.iterdir():
-            left_over.unlink()
+        try:
+            self._drafts.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for left_over in self._drafts.iterdir():
+                left_over.unlink()
+        except OSError as error:
+            reason = f"{self._drafts}: {error.strerror}."
+            raise DataFolderError(reason, folder=folder.parent) from error
 
     def path(self, blob: BlobId) -> Path:
         return self.folder / blob[:2] / blob
@@ -99,7 +103,11 @@ class Blobs:
         try:
             draft = await self._files.draft(chunks)
             blob = Blob(draft.id, media_type, draft.size)
-            await self._register(blob)
+            try:
+                await self._register(blob)
+            except BaseException:
+                draft.path.unlink(missing_ok=True)
+                raise
             await asyncio.to_thread(self._files.keep, draft)
         except OSError as error:
             raise _explain(error, self._files.folder) from error
@@ -153,9 +161,9 @@ def _explain(error: OSError, folder: Path) -> StoreFull | StoreUnavailable:
     return StoreUnavailable(error.strerror or str(error), path=folder)
 
 
-def unnamed(files: BlobFiles, blobs: Iterable[BlobId]) -> Operation[None]:
-    """Remove the files of blobs that no row of any user names."""
-    for blob in blobs:
-        with files.lock:
-            if not (yield query("blob_is_stored", blob=blob)):
-                files.path(blob).unlink(missing_ok=True)
+def remove_if_unnamed(files: BlobFiles, blob: BlobId) -> Operation[None]:
+    """Remove the file of a blob that no row of any user names. One blob to a snapshot, taken under
+    the lock: an older one would not show a row whose file was put in place since."""
+    with files.lock:
+        if not (yield query("blob_is_stored", blob=blob)):
+            files.path(blob).unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import hashlib
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,9 +13,12 @@ from roost.core.ids import BlobId, MessageId, SessionId, ToolCallId, TurnId, Use
 from roost.core.messages import Role, decode_parts
 from roost.core.sessions import Parent, TitleBy
 from roost.core.signature import AgentConfig
-from roost.core.turns import ToolCallState, TurnState
+from roost.core.turns import ToolCallState, TurnOptions, TurnState
 
 VERSION = 1
+
+Number = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
+"""One that every database and every JSON reader can hold."""
 
 
 class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,12 +31,12 @@ class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     parent: Parent | None = None
     config: AgentConfig | None = None
-    revision: int
-    epoch: int
-    head: int
-    created_at: int
-    active_at: int
-    ended_at: int | None = None
+    revision: Number
+    epoch: Number
+    head: Number
+    created_at: Number
+    active_at: Number
+    ended_at: Number | None = None
 
 
 class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,65 +47,65 @@ class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True):
     parts: msgspec.Raw
     turn: TurnId | None = None
     partial: bool = False
-    position: int
-    revision: int
-    born: int
-    gone: int | None = None
-    created_at: int
+    position: Number
+    revision: Number
+    born: Number
+    gone: Number | None = None
+    created_at: Number
 
 
 class ExportedTurn(msgspec.Struct, frozen=True, kw_only=True):
     id: TurnId
     state: TurnState
-    place: int
+    place: Number
     steer: bool = False
     route: str | None = None
     options: msgspec.Raw
     ephemeral: bool = False
     parts: msgspec.Raw
     message: MessageId | None = None
-    start: int | None = None
-    step: int = 0
-    attempt: int = 0
+    start: Number | None = None
+    step: Number = 0
+    attempt: Number = 0
     reason: str | None = None
-    undone: int | None = None
-    created_at: int
-    started_at: int | None = None
-    ended_at: int | None = None
+    undone: Number | None = None
+    created_at: Number
+    started_at: Number | None = None
+    ended_at: Number | None = None
 
 
 class ExportedToolCall(msgspec.Struct, frozen=True, kw_only=True):
     id: ToolCallId
     turn: TurnId
-    ordinal: int
+    ordinal: Number
     name: str
     arguments: str
     state: ToolCallState
-    started_at: int | None = None
-    ended_at: int | None = None
+    started_at: Number | None = None
+    ended_at: Number | None = None
 
 
 class ExportedEpoch(msgspec.Struct, frozen=True, kw_only=True):
-    epoch: int
+    epoch: Number
     kind: RewriteKind
-    revision: int
+    revision: Number
     detail: msgspec.Raw
-    created_at: int
+    created_at: Number
 
 
 class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     provider: str
     model: str
-    calls: int
-    input_tokens: int
-    cached_tokens: int
-    cache_write_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cost: int
-    unpriced: int
-    at: int
+    calls: Number
+    input_tokens: Number
+    cached_tokens: Number
+    cache_write_tokens: Number
+    output_tokens: Number
+    reasoning_tokens: Number
+    cost: Number
+    unpriced: Number
+    at: Number
 
 
 class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,30 +131,45 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode(document: Document) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(document), indent=0)
+    return msgspec.json.encode(document)
+
+
+class _Header(msgspec.Struct, frozen=True):
+    format: Literal["roost-session"]
+    version: int
 
 
 def decode(text: bytes) -> Document:
     try:
+        header = msgspec.json.decode(text, type=_Header)
+        if header.version > VERSION:
+            raise InvalidInput(
+                "This export was made by a newer Roost. Upgrade this one to import it."
+            )
+        text.decode()  # what is kept as it is must be text too
         document = msgspec.json.decode(text, type=Document)
         for message in document.messages:
             decode_parts(bytes(message.parts))
         for turn in document.turns:
             decode_parts(bytes(turn.parts))
-    except msgspec.MsgspecError as error:
+            msgspec.json.decode(turn.options, type=TurnOptions)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidInput(f"This is not an export of a Roost session: {error}.") from error
-    if document.version > VERSION:
-        raise InvalidInput("This export was made by a newer Roost. Upgrade this one to import it.")
     _check(document)
     return document
 
 
 def _check(document: Document) -> None:
     """What the database would refuse anyway, said in words."""
-    ids = [message.id for message in document.messages]
-    live = [message.position for message in document.messages if message.gone is None]
-    turns = [turn.id for turn in document.turns]
-    for what, values in (("message", ids), ("position", live), ("turn", turns)):
+    names: dict[str, list[object]] = {
+        "message": [message.id for message in document.messages],
+        "position": [message.position for message in document.messages if message.gone is None],
+        "turn": [turn.id for turn in document.turns],
+        "tool call": [call.id for call in document.tool_calls],
+        "epoch": [epoch.epoch for epoch in document.epochs],
+        "model's usage": [(used.source, used.provider, used.model) for used in document.usage],
+    }
+    for what, values in names.items():
         if len(set(values)) != len(values):
             raise InvalidInput(f"This export names a {what} twice. It is damaged.")
     if max([message.position for message in document.messages], default=0) > document.session.head:

@@ -1,5 +1,6 @@
 """The data folder: private to its user, and owned by one process at a time."""
 
+import errno
 import fcntl
 import os
 import socket
@@ -28,9 +29,9 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(folder: Path) -> None:
     """Make sure that the folder is there, ours alone, and writable."""
-    if folder.exists() and not folder.is_dir():
-        raise DataFolderError("it is a file. Choose another with --data.", folder=folder)
     try:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
@@ -77,8 +78,11 @@ class OwnerLock:
         os.ftruncate(self._file, len(text))
 
     def release(self) -> None:
+        if self._file < 0:
+            return  # by now the number may be another file's
         os.ftruncate(self._file, 0)
         os.close(self._file)
+        self._file = -1
 
 
 def this_process(version: str, started_at: int) -> Owner:

@@ -25,7 +25,15 @@ from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
 from roost.store.sessions import load_session, open_session
 from roost.store.turns import refuse_while_live
-from roost.store.writes import Head, Written, add_usage, enter, insert, record
+from roost.store.writes import (
+    Head,
+    Written,
+    add_usage,
+    check_session,
+    enter,
+    insert,
+    record,
+)
 
 PAGE = 200
 """The most messages in one page."""
@@ -174,6 +182,7 @@ class Histories:
         self, session: SessionId, token: Token, turn: TurnId, new: NewTurn
     ) -> Operation[Written]:
         """Take a turn back and put another message in its place, before any that wait."""
+        yield from check_session(self._user, session)
         if (yield from submitted_before(session, new)) is not None:
             session_now = yield from load_session(self._user, session)
             return Written(session_now.revision, session_now.epoch, session_now.head)

@@ -1,6 +1,7 @@
 """Full-text search over a user's messages, and the index that follows the commits."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -25,6 +26,11 @@ PAGE = 100
 _TOOL_HEAD = 4_000
 """Characters of a tool's arguments or output that are indexed."""
 
+_FEW_SESSIONS = 200
+"""Up to so many sessions, a search names them to the index; more are dense enough to walk."""
+
+_EARLIEST, _LATEST = 1970 * 12, 2100 * 12
+_END_OF_TIME = 4_102_444_800_000
 _MESSAGE_HEAD = 200_000
 _SLICE_MESSAGES = 32
 _SLICE_CHARACTERS = 64_000
@@ -70,7 +76,12 @@ class _ToIndex(msgspec.Struct, frozen=True, array_like=True):
     user: UserId
     session: SessionId
     role: Role
+    created_at: int
     parts: str
+
+
+class _Session(msgspec.Struct, frozen=True, array_like=True):
+    id: SessionId
 
 
 class Search:
@@ -92,12 +103,12 @@ class Search:
         if not 1 <= limit <= PAGE:
             raise InvalidInput(f"A page has 1 to {PAGE} hits, not {limit}.")
         terms = parse(text)
-        scope = [_token("u", self._user)]
-        scope += [_token("s", where.session)] if where.session else []
-        scope += [_token("r", where.role)] if where.role else []
+        scope = yield from self._scope(where)
+        if scope is None:
+            return []
         rows = yield query(
             "search",
-            match=f"scope : ({' AND '.join(scope)}) AND words : ({match_expression(terms)})",
+            match=f"scope : ({scope}) AND words : ({match_expression(terms)})",
             user=self._user,
             session=where.session,
             project=where.project,
@@ -120,6 +131,52 @@ class Search:
             )
             for row in every(rows, _HitRow)
         ]
+
+    def _scope(self, where: SearchFilter) -> Operation[str | None]:
+        """The filter in words of the index, so that it is not every match that has to be looked at:
+        whose, by whom, in which sessions, in which months. None if no session is left."""
+        scope = [_token("u", self._user)]
+        if where.role:
+            scope.append(_token("r", where.role))
+        if where.session:
+            scope.append(_token("s", where.session))
+        elif where.project is not None or where.archived is not None:
+            rows = yield query(
+                "sessions_to_search",
+                user=self._user,
+                project=where.project,
+                archived=where.archived,
+                limit=_FEW_SESSIONS + 1,
+            )
+            if not rows:
+                return None
+            if len(rows) <= _FEW_SESSIONS:
+                tokens = [_token("s", row.id) for row in every(rows, _Session)]
+                scope.append(f"({' OR '.join(tokens)})")
+        if where.since is not None or where.until is not None:
+            scope.append(f"({' OR '.join(_periods(where.since, where.until))})")
+        return " AND ".join(scope)
+
+
+def _month(at: int) -> int:
+    """Months since the year 0, from 1970 to 2100: an import may say anything."""
+    when = datetime.fromtimestamp(min(max(at, 0), _END_OF_TIME) / 1000, UTC)
+    return when.year * 12 + when.month - 1
+
+
+def _periods(since: int | None, until: int | None) -> list[str]:
+    """Words for years and months that cover a time; its exact ends are checked by the query."""
+    first = _EARLIEST if since is None else max(_month(since), _EARLIEST)
+    last = _LATEST if until is None else min(_month(until), _LATEST)
+    years = [
+        y for y in range(first // 12, last // 12 + 1) if first <= y * 12 and y * 12 + 11 <= last
+    ]
+    months = [m for m in range(first, last + 1) if m // 12 not in years]
+    return [f"y{year}" for year in years] + [f"m{month}" for month in months] or ["y0"]
+
+
+def _when(at: int) -> str:
+    return f"y{_month(at) // 12} m{_month(at)}"
 
 
 def _token(kind: str, value: str) -> str:
@@ -155,8 +212,8 @@ def index_slice() -> Operation[bool]:
     room = _SLICE_CHARACTERS
     for row in every(rows, _ToIndex):
         words = indexed(searchable(decode_parts(row.parts)))
-        scope = f"{_token('u', row.user)} {_token('s', row.session)} {_token('r', row.role)}"
-        batch.append((row.seq, scope, words))
+        scope = [_token("u", row.user), _token("s", row.session), _token("r", row.role)]
+        batch.append((row.seq, " ".join([*scope, _when(row.created_at)]), words))
         room -= len(words)
         if room <= 0:
             break

@@ -15,7 +15,7 @@ from roost.core.sessions import (
 from roost.core.signature import AgentConfig, Signature
 from roost.store.operations import Engine, Operation, maybe, query, reading, writing
 from roost.store.rows import SessionRow, session_of, sessions_of
-from roost.store.writes import enter, record
+from roost.store.writes import check_session, enter, record
 
 PAGE = 200
 """The most sessions in one page of the list."""
@@ -156,6 +156,7 @@ class Sessions:
     @writing
     def suggest_title(self, session: SessionId, title: str) -> Operation[bool]:
         """A model's title: taken unless a person gave one."""
+        yield from check_session(self._user, session)
         if not (yield query("title_by_model", user=self._user, session=session, title=title)):
             return False
         head = yield from enter(self._user, session, None, active=False)

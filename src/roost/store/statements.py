@@ -25,8 +25,9 @@ def parse(text: str) -> dict[str, Statement]:
     for name, sql in zip(pieces[::2], pieces[1::2], strict=True):
         if name in found:
             raise ValueError(f"two statements are named {name}")
-        code = re.sub(r"--[^\n]*", "", sql)
-        found[name] = Statement(name, sql.strip(), frozenset(_PARAMETER.findall(code)))
+        # Without comments: the next statement's would be prepared as one more.
+        code = re.sub(r"--[^\n]*", "", sql).strip()
+        found[name] = Statement(name, code, frozenset(_PARAMETER.findall(code)))
     return found
 
 

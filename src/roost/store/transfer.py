@@ -140,8 +140,8 @@ class Transfer:
             ("import_usage", document.usage),
         ):
             yield query(statement, user=self._user, session=session.id, rows=_flat(rows))
-        for message in document.messages:
-            named = attachments(decode_parts(bytes(message.parts)))
+        for item in (*document.messages, *document.turns):
+            named = attachments(decode_parts(bytes(item.parts)))
             yield from name_blobs(self._user, session.id, named)
         yield query("recount", session=session.id)
         yield query("recount_usage", session=session.id)

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
-from roost.core.events import AttemptBegan, Delta, Deltas, Event, ToolCallUpdated, TurnUpdated
+from roost.core.events import (
+    AttemptBegan,
+    Delta,
+    Deltas,
+    Event,
+    RewriteKind,
+    ToolCallUpdated,
+    TurnUpdated,
+)
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, Part, decode_parts, encode_parts
 from roost.core.turns import (
@@ -18,7 +26,7 @@ from roost.core.turns import (
     check_turn_move,
 )
 from roost.core.usage import Usage
-from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
 from roost.store.writes import (
@@ -26,8 +34,10 @@ from roost.store.writes import (
     Written,
     add_usage,
     already_written,
-    begin_attempt,
     enter,
+    enter_adding,
+    next_attempt,
+    open_stream,
     place,
     record,
     standing,
@@ -35,13 +45,14 @@ from roost.store.writes import (
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step adds: its messages in order, what it used, the steers it took in. Unless it is
-    the last, `more` opens the next step's first attempt in the same commit."""
+    """What one step adds: its messages in order, what it used, the steers it took in. A new attempt
+    begins with it: of the next step or, while this one is `unfinished` (its tools are to run), of
+    the same."""
 
     messages: tuple[Draft, ...]
     usage: tuple[Usage, ...] = ()
     steers: tuple[TurnId, ...] = ()
-    more: bool = True
+    unfinished: bool = False
 
 
 class OutboxEntry(msgspec.Struct, frozen=True):
@@ -86,6 +97,13 @@ class _ToolCallRow(msgspec.Struct, frozen=True, array_like=True):
 
 class _ToolCallState(msgspec.Struct, frozen=True, array_like=True):
     state: ToolCallState
+
+
+class _TurnPlace(msgspec.Struct, frozen=True, array_like=True):
+    """Whether other turns came after it, and what took its first message out of the history."""
+
+    followed: bool
+    taken_by: RewriteKind | None
 
 
 class _DeltasRow(msgspec.Struct, frozen=True, array_like=True):
@@ -150,9 +168,11 @@ class Turns:
     ) -> Operation[Begun]:
         """Let the first turn of the queue run: its message takes its place in history."""
         row = yield from turn_in(self._user, session, turn)
-        if first := (yield from already_written(self._user, session, (message,))):
-            return Begun(first.revision, row.step, row.attempt)
-        head = yield from enter(self._user, session, token, adds=(message,))
+        head = yield from enter_adding(self._user, session, token, (message,))
+        if isinstance(head, Written):
+            if row.message != message.id:
+                raise _taken(message)
+            return Begun(head.revision, row.step, row.attempt)
         if row.state != "queued":
             raise Conflict(f"Turn {turn} is {row.state}; only a queued one can be started.")
         yield from refuse_while_live(session)
@@ -161,15 +181,15 @@ class Turns:
         events = yield from place(self._user, session, head, turn, (message,))
         yield query("start_turn", turn=turn, message=message.id, start=head.head + 1)
         yield query("count_turn", session=session)
-        yield query("open_stream", turn=turn, session=session, attempt=1)
+        attempt = yield from open_stream(turn)
         yield from record(
             session,
             head.revision,
             TurnUpdated(turn, "running"),
             *events,
-            AttemptBegan(turn, 1, 1),
+            attempt,
         )
-        return Begun(head.revision, 1, 1)
+        return Begun(head.revision, attempt.step, attempt.attempt)
 
     @writing
     def resume(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
@@ -179,12 +199,15 @@ class Turns:
         if row.state == "queued" or row.start is None:
             raise Conflict(f"Turn {turn} has not started; start it instead.")
         check_turn_move(turn, row.state, "running")
-        if row.undone is not None:
-            raise Conflict(f"Turn {turn} was undone and can't go on.")
+        place = one((yield query("turn_place", turn=turn)), _TurnPlace)
+        if row.undone is not None or place.taken_by not in (None, "compaction"):
+            raise Conflict(f"Turn {turn} is no longer part of the history and can't go on.")
+        if place.followed:
+            raise Conflict(f"The conversation has gone on since turn {turn}. Send a new message.")
         if row.state != "waiting":
             yield from refuse_while_live(session)
         yield query("set_turn_state", turn=turn, state="running", reason=None, ended=False)
-        attempt = yield from begin_attempt(session, turn, steps=0)
+        attempt = yield from open_stream(turn)
         yield from record(session, head.revision, TurnUpdated(turn, "running"), attempt)
         return Begun(head.revision, attempt.step, attempt.attempt)
 
@@ -192,8 +215,7 @@ class Turns:
     def retry_step(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
         """Open another attempt of the current step; the deltas of the one before are dropped."""
         head = yield from enter(self._user, session, token)
-        yield from self._running(session, turn)
-        attempt = yield from begin_attempt(session, turn, steps=0)
+        attempt = yield from self._next_attempt(session, turn, steps=0)
         yield from record(session, head.revision, attempt)
         return Begun(head.revision, attempt.step, attempt.attempt)
 
@@ -204,17 +226,14 @@ class Turns:
         """Write a finished step in place of its deltas."""
         if not step.messages:
             raise InvalidInput("A step without a message is nothing to write.")
-        if first := (yield from already_written(self._user, session, step.messages)):
-            return first
-        head = yield from enter(self._user, session, token, adds=step.messages)
-        yield from self._running(session, turn)
+        head = yield from enter_adding(self._user, session, token, step.messages)
+        if isinstance(head, Written):
+            return head
+        attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
         events = yield from place(self._user, session, head, turn, step.messages)
         events += yield from self._merge(session, step)
         yield from add_usage(self._user, session, turn, step.usage)
-        if step.more:
-            events.append((yield from begin_attempt(session, turn, steps=1)))
-        else:
-            yield query("close_stream", turn=turn)
+        events.append(attempt)
         yield from record(session, head.revision, *events)
         return _written(head, step.messages)
 
@@ -240,6 +259,7 @@ class Turns:
         result: tuple[Part, ...] | None = None,
     ) -> Operation[None]:
         """Move a tool call on: to `running` before its effect, to its end after its result."""
+        yield from turn_in(self._user, session, turn)
         rows = yield query("find_tool_call", session=session, call=call, turn=turn)
         before = maybe(rows, _ToolCallState)
         if before is None:
@@ -278,9 +298,13 @@ class Turns:
         row = yield from turn_in(self._user, session, turn)
         if row.state == end.state:
             first = yield from already_written(self._user, session, end.messages)
+            if first is None and end.messages:
+                raise Conflict(f"Turn {turn} is {row.state} already, with another answer.")
             return first or (yield from standing(session))
-        head = yield from enter(self._user, session, token, adds=end.messages)
+        head = yield from enter_adding(self._user, session, token, end.messages)
         check_turn_move(turn, row.state, end.state)
+        if isinstance(head, Written):
+            raise _taken(end.messages[-1])
         events = yield from place(self._user, session, head, turn, end.messages)
         if row.start is None and end.messages:
             # It failed before it could start; its message is kept all the same.
@@ -305,11 +329,24 @@ class Turns:
         yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
         return _written(head, end.messages)
 
+    def _next_attempt(
+        self, session: SessionId, turn: TurnId, *, steps: int
+    ) -> Operation[AttemptBegan]:
+        attempt = yield from next_attempt(session, turn, steps=steps)
+        if attempt is None:
+            yield from self._running(session, turn)
+            raise NotFound("running turn", turn)
+        return attempt
+
     def _running(self, session: SessionId, turn: TurnId) -> Operation[TurnRow]:
         row = yield from turn_in(self._user, session, turn)
         if row.state != "running":
             raise Conflict(f"Turn {turn} is {row.state}, not running. Nothing was written.")
         return row
+
+
+def _taken(message: Draft) -> InvalidInput:
+    return InvalidInput(f"The message id {message.id} is taken. Make a new one.")
 
 
 def _written(head: Head, drafts: tuple[Draft, ...]) -> Written:

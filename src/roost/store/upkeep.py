@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from roost.core.ids import BlobId, SessionId
-from roost.store.blobs import BlobFiles, unnamed
+from roost.store.blobs import BlobFiles, remove_if_unnamed
 from roost.store.operations import Engine, Operation, every, maybe, one, query
 from roost.store.search import index_slice
 
@@ -110,7 +110,6 @@ class Upkeep:
         )
         while await self._engine.write(_vacuum_slice):
             pass
-        await self._engine.write(lambda: _run("optimize"))
         return swept
 
     async def _drain(self, statement: str, keep: float) -> int:
@@ -135,7 +134,8 @@ class Upkeep:
         total = 0
         while gone := await self._engine.write(forget):
             total += len(gone)
-            await self._engine.read(lambda gone=gone: unnamed(self._files, gone))
+            for blob in gone:
+                await self._engine.read(lambda blob=blob: remove_if_unnamed(self._files, blob))
         return total
 
 
@@ -158,10 +158,6 @@ def _events_slice(
         return len(gone), last
 
     return expire
-
-
-def _run(statement: str) -> Operation[None]:
-    yield query(statement)
 
 
 def _vacuum_slice() -> Operation[bool]:

@@ -24,6 +24,10 @@ class _UserRow(msgspec.Struct, frozen=True, array_like=True):
     disabled_at: int | None
 
 
+class _Name(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+
+
 class _SecretRow(msgspec.Struct, frozen=True, array_like=True):
     sealed: bytes
 
@@ -111,10 +115,7 @@ class Secrets:
 
     @reading
     def names(self) -> Operation[Sequence[str]]:
-        class Name(msgspec.Struct, array_like=True):
-            name: str
-
-        rows = every((yield query("secret_names", user=self._user)), Name)
+        rows = every((yield query("secret_names", user=self._user)), _Name)
         return [row.name for row in rows]
 
     @writing

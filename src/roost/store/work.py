@@ -57,22 +57,34 @@ class Work:
 
         A turn that may not write any more is left out and fails nobody else. A handful of
         statements whatever the number of turns: for each one that the writer runs, it competes with
-        the event loop for the interpreter.
+        the event loop for the interpreter. `held` may be left out of most ticks: a third of a
+        lease's time is soon enough.
         """
-        if checkpoints:
-            batch = msgspec.json.encode([_flat(checkpoint) for checkpoint in checkpoints]).decode()
-            after = one((yield query("last_delta")), int)
-            yield query("append_deltas", batch=batch)
-            yield query("advance_streams", after=after)
-            yield query("stir_sessions", after=after)
-            rows = every((yield query("streaming_turns", batch=batch)), _Stored)
-            stored = {row.turn: row.seq for row in rows}
-        else:
-            stored = {}
+        stored = yield from self._store(checkpoints)
+        lost = yield from self._renew(held)
+        return Tick(stored, lost)
+
+    def _store(self, checkpoints: Sequence[Checkpoint]) -> Operation[dict[TurnId, int]]:
+        if not checkpoints:
+            return {}
+        batch = msgspec.json.encode([_flat(checkpoint) for checkpoint in checkpoints]).decode()
+        after = one((yield query("last_delta")), int)
+        yield query("append_deltas", batch=batch)
+        yield query("advance_streams", after=after)
+        if one((yield query("count_new_deltas", after=after)), int) == len(checkpoints):
+            return {each.turn: each.deltas.last_seq for each in checkpoints}
+        # Some were stored before, or may not be: which, and how far?
+        rows = yield query("streaming_turns", batch=batch)
+        return {row.turn: row.seq for row in every(rows, _Stored)}
+
+    def _renew(self, held: Sequence[Lease]) -> Operation[frozenset[str]]:
+        if not held:
+            return frozenset()
         names = msgspec.json.encode([(lease.name, lease.token) for lease in held]).decode()
         yield query("renew_leases", held=names, ttl=self._ttl)
+        yield query("stir_sessions", held=names)
         lost = every((yield query("lost_leases", held=names)), _Name)
-        return Tick(stored, frozenset([row.name for row in lost]))
+        return frozenset([row.name for row in lost])
 
     @writing
     def claim_next(self, holder: str) -> Operation[Claimed | None]:

@@ -21,6 +21,10 @@ from roost.core.messages import (
 from roost.core.usage import Usage
 from roost.store.operations import Operation, maybe, one, query
 
+ACTIVITY = 1000
+"""Milliseconds: the list of sessions shows when one was last active no finer than this, so that few
+writes need to move it there."""
+
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
     """Where a session stands: its revision raised for this write, its messages not yet added."""
@@ -28,6 +32,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     revision: int
     epoch: int
     head: int
+    quiet: int
+    """Milliseconds since its last activity in the list."""
 
 
 class _Placed(msgspec.Struct, frozen=True, array_like=True):
@@ -47,28 +53,51 @@ class Written(msgspec.Struct, frozen=True, array_like=True):
 
 
 def enter(
+    user: UserId, session: SessionId, token: Token | None, *, active: bool = True
+) -> Operation[Head]:
+    """Begin a write: raise the revision if the session is there, ours, and the token is current."""
+    head = yield from _raise(user, session, token, (), active=active)
+    if head is not None:
+        return head
+    yield from check_session(user, session)
+    raise Fenced(session=session, token=token)
+
+
+def enter_adding(
+    user: UserId, session: SessionId, token: Token, drafts: tuple[Draft, ...]
+) -> Operation[Head | Written]:
+    """Begin a write that adds messages, which are then to be placed. If these very messages were
+    written before, the result of that."""
+    head = yield from _raise(user, session, token, drafts, active=True)
+    if head is not None:
+        return head
+    yield from check_session(user, session)
+    if first := (yield from already_written(user, session, drafts)):
+        return first
+    raise Fenced(session=session, token=token)
+
+
+def _raise(
     user: UserId,
     session: SessionId,
     token: Token | None,
+    drafts: tuple[Draft, ...],
     *,
-    adds: tuple[Draft, ...] = (),
-    active: bool = True,
-) -> Operation[Head]:
-    """Begin a write: raise the revision if the session is there, ours, and the token is current.
-    The messages it `adds` are then to be placed."""
+    active: bool,
+) -> Operation[Head | None]:
     rows = yield query(
         "raise_revision",
         user=user,
         session=session,
         token=token,
-        active=active,
-        adds=len(adds),
-        answers=any(draft.role == "assistant" for draft in adds),
+        adds=len(drafts),
+        answers=any(draft.role == "assistant" for draft in drafts),
+        last=drafts[-1].id if drafts else None,
     )
-    if (head := maybe(rows, Head)) is not None:
-        return head
-    yield from check_session(user, session)
-    raise Fenced(session=session, token=token)
+    head = maybe(rows, Head)
+    if head is not None and active and head.quiet >= ACTIVITY:
+        yield query("stir_session", session=session)
+    return head
 
 
 def check_session(user: UserId, session: SessionId) -> Operation[None]:
@@ -146,16 +175,23 @@ def _tool_calls(
     return events
 
 
-def begin_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan]:
-    """Number the next try: of the same step, or `steps` further on."""
-
-    class Numbers(msgspec.Struct, array_like=True):
-        step: int
-        attempt: int
-
-    numbers = one((yield query("next_attempt", turn=turn, steps=steps)), Numbers)
-    yield query("open_stream", turn=turn, session=session, attempt=numbers.attempt)
+def open_stream(turn: TurnId) -> Operation[AttemptBegan]:
+    """Let a turn that begins to run stream: in its first attempt, or in one more."""
+    numbers = one((yield query("open_stream", turn=turn)), _Numbers)
     return AttemptBegan(turn, numbers.step, numbers.attempt)
+
+
+def next_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan | None]:
+    """Number the next try, of the same step or of the next; what the one before streamed is
+    dropped. None if the turn does not run."""
+    rows = yield query("next_attempt", session=session, turn=turn, steps=steps)
+    numbers = maybe(rows, _Numbers)
+    return None if numbers is None else AttemptBegan(turn, numbers.step, numbers.attempt)
+
+
+class _Numbers(msgspec.Struct, frozen=True, array_like=True):
+    step: int
+    attempt: int
 
 
 def add_usage(

@@ -1,9 +1,12 @@
 """A copy of a data folder, taken while its server runs."""
 
+import contextlib
+import errno
 import os
 import shutil
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from roost.core.errors import DataFolderError, InvalidInput
@@ -31,20 +34,28 @@ def backup(folder: Path, destination: Path) -> Backup:
     draft = destination.with_name(f".{destination.name}.unfinished")
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
+        # Of an earlier try that was killed.
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
-        sessions, blobs = _copy_database(source, draft / DATABASE)
-        size = _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
-        if (folder / KEY).exists():
-            _copy(folder / KEY, draft / KEY)
-        sync_folder(draft)
+        sessions, size = _fill(draft, folder)
         draft.rename(destination)
         sync_folder(destination.parent)
     except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
         reason = f"{error.strerror or error}. The backup was not made."
         raise DataFolderError(reason, folder=destination) from error
-    return Backup(destination, size + (destination / DATABASE).stat().st_size, sessions)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return Backup(destination, size, sessions)
+
+
+def _fill(draft: Path, folder: Path) -> tuple[int, int]:
+    """How many sessions, and how many bytes, were copied."""
+    sessions, blobs = _copy_database(folder / DATABASE, draft / DATABASE)
+    size = (draft / DATABASE).stat().st_size + _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
+    if (folder / KEY).exists():
+        size += _copy(folder / KEY, draft / KEY)
+    sync_folder(draft)
+    return sessions, size
 
 
 def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
@@ -52,6 +63,8 @@ def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
         connection = connect_reader(source)
         try:
             connection.rows("VACUUM INTO ?", (str(target),))
+        except apsw.FullError as error:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         finally:
             connection.close()
     _flush(target)
@@ -70,10 +83,10 @@ def _copy_blobs(source: Path, target: Path, blobs: list[str]) -> int:
     size = 0
     target.mkdir(mode=0o700)
     for blob in blobs:
-        path = source / blob[:2] / blob
-        if path.exists():
-            (target / blob[:2]).mkdir(mode=0o700, exist_ok=True)
-            size += _copy(path, target / blob[:2] / blob)
+        (target / blob[:2]).mkdir(mode=0o700, exist_ok=True)
+        # The row of one that is being stored right now may be there before its bytes.
+        with contextlib.suppress(FileNotFoundError):
+            size += _copy(source / blob[:2] / blob, target / blob[:2] / blob)
     for folder in (*target.iterdir(), target):
         sync_folder(folder)
     return size

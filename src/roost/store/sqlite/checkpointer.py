@@ -37,6 +37,8 @@ class Checkpointer:
             self._wake.clear()
             try:
                 self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.BusyError:
+                pass  # the writer is emptying it itself
             except apsw.Error:
                 log.warning(
                     "moving the write-ahead log failed; it will be tried again", exc_info=True

@@ -15,14 +15,23 @@ from roost.core.errors import (
 )
 from roost.store.operations import Row, Rows, SqlValue
 
+BUSY_TIMEOUT = 5000
+"""Milliseconds. Nobody but the writer writes: only recovering and closing are ever waited for."""
+
 Parameters = Mapping[str, SqlValue] | Sequence[SqlValue] | None
 
 
 class Connection(apsw.Connection):
     """apsw's, with the types that its stubs lose before Python 3.12 (they name `Buffer`)."""
 
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # pyright: ignore[reportArgumentType]
+        # Otherwise SQLite looks at the values it is given, and prepares a statement anew for each.
+        self.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self._cursor = self.cursor()
+
     def rows(self, sql: str, parameters: Parameters = None) -> Rows:
-        return self.execute(sql, parameters).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return self._cursor.execute(sql, parameters).fetchall()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     def each(self, sql: str, parameters: Parameters = None) -> Iterator[Row]:
         """The rows one by one: those before an unreadable one are had before it raises."""
@@ -31,7 +40,7 @@ class Connection(apsw.Connection):
 
 def connect_writer(path: Path) -> Connection:
     connection = Connection(str(path), statementcachesize=256)
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(BUSY_TIMEOUT)
     for pragma in (
         "auto_vacuum = incremental",  # of a new file only, and only before its first page
         "journal_mode = wal",
@@ -48,7 +57,7 @@ def connect_writer(path: Path) -> Connection:
 def connect_reader(path: Path) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY
     connection = Connection(str(path), flags=flags, statementcachesize=128)
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(BUSY_TIMEOUT)
     connection.rows("pragma cache_size = -8000")
     # SQLite's own lower() knows ASCII only.
     connection.create_scalar_function("fold", _fold, 1, deterministic=True)  # pyright: ignore[reportUnknownMemberType]

@@ -19,20 +19,25 @@ T = TypeVar("T")
 THREADS = 4
 
 
+class _Local(threading.local):
+    connection: Connection | None = None
+
+
 class Readers:
     def __init__(self, path: Path, statements: Mapping[str, Statement], clock: Clock) -> None:
         self._path = path
         self._statements = statements
         self._clock = clock
-        self._local = threading.local()
+        self._local = _Local()
         self._opened: list[Connection] = []
-        self._threads = ThreadPoolExecutor(THREADS, "roost-reader", self._open)
+        self._threads = ThreadPoolExecutor(THREADS, "roost-reader")
 
-    def _open(self) -> None:
-        connection = connect_reader(self._path)
-        self._opened.append(connection)
-        self._local.connection = connection
-        self._local.runner = Runner(connection, self._statements, self._clock)
+    def _connect(self) -> Connection:
+        """This thread's connection. One that can't be opened now may be at the next read."""
+        if self._local.connection is None:
+            self._local.connection = connect_reader(self._path)
+            self._opened.append(self._local.connection)
+        return self._local.connection
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         try:
@@ -44,14 +49,15 @@ class Readers:
         return await waiting
 
     def _transact(self, operation: Callable[[], Operation[T]]) -> T:
-        connection: Connection = self._local.connection
-        runner: Runner = self._local.runner
         with explained(self._path):
+            connection = self._connect()
             connection.rows("BEGIN")
             try:
-                return runner.run(operation())
+                return Runner(connection, self._statements, self._clock).run(operation())
             finally:
-                connection.rows("ROLLBACK")
+                # Some errors end the transaction by themselves.
+                if connection.in_transaction:
+                    connection.rows("ROLLBACK")
 
     def close(self) -> None:
         self._threads.shutdown(wait=True)

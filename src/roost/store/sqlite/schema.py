@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from roost.core.clock import Clock
-from roost.core.errors import StoreDamaged
+from roost.core.errors import DataFolderError
 from roost.store.migrations import Migration, Schema, pending
 from roost.store.sqlite.connect import Connection, connect_reader
 from roost.testing import faults
@@ -28,7 +28,8 @@ def read_schema(connection: Connection, path: Path) -> Schema:
     tables = connection.rows("select count(*) from sqlite_schema")[0][0]
     if application_id != _APPLICATION_ID:
         if tables:
-            raise StoreDamaged("it is a database, but not one of Roost's", path=path)
+            reason = f"its {path.name} is not one of Roost's. Choose another with --data."
+            raise DataFolderError(reason, folder=path.parent)
         return Schema()
     rows = connection.rows("SELECT max(version), max(minimum) FROM schema")
     return msgspec.convert(rows[0], Schema)

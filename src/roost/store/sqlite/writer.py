@@ -15,7 +15,7 @@ import structlog
 
 from roost.core.errors import RoostError, StoreClosed, StoreUnavailable
 from roost.store.operations import Operation
-from roost.store.sqlite.connect import Connection, explain
+from roost.store.sqlite.connect import BUSY_TIMEOUT, Connection, explain
 from roost.store.sqlite.runner import Runner
 from roost.testing import faults
 
@@ -27,11 +27,18 @@ GROUP = 256
 QUIET = 0.005
 """Seconds without an operation after which background work begins."""
 
-IDLE_AT_LEAST_EVERY = 1.0
-"""Seconds after which it gets its turn even if somebody always waits."""
+IDLE_SHARE = 0.05
+"""How much of the time it gets even if somebody always waits: search follows a steady stream of
+messages too."""
 
 LOG_LIMIT = 16_000
 """Pages of write-ahead log at which the writer itself stops to empty it."""
+
+LOG_STEP = 2_000
+"""Pages after which it tries again, where a long read held on to the log."""
+
+LOG_PATIENCE = 20
+"""Milliseconds for which it waits for short reads to let go."""
 
 
 class Job(msgspec.Struct, frozen=True, eq=False):
@@ -76,6 +83,7 @@ class Writer:
         self._door = threading.Lock()
         self._closed = False
         self._log_pages = 0
+        self._log_limit = LOG_LIMIT
         connection.set_wal_hook(self._on_commit)
         self._thread = threading.Thread(target=self._run, name="roost-writer", daemon=True)
         self._thread.start()
@@ -97,7 +105,7 @@ class Writer:
     # Everything below runs on the writer's thread.
 
     def _run(self) -> None:
-        more, idled_at = True, time.monotonic()
+        more, rested_at = True, time.monotonic()
         while True:
             jobs, closing = self._take(QUIET if more else None)
             if jobs:
@@ -106,8 +114,11 @@ class Writer:
                 more = True
             if closing:
                 break
-            if more and (not jobs or time.monotonic() - idled_at > IDLE_AT_LEAST_EVERY):
-                more, idled_at = self._run_idle(), time.monotonic()
+            if more and (not jobs or time.monotonic() >= rested_at):
+                began = time.monotonic()
+                more = self._run_idle()
+                ended = time.monotonic()
+                rested_at = ended + (ended - began) * (1 / IDLE_SHARE - 1)
         self._connection.close()
 
     def _take(self, timeout: float | None) -> tuple[list[Job], bool]:
@@ -138,7 +149,7 @@ class Writer:
     ) -> list[Outcome]:
         try:
             self._connection.rows("BEGIN IMMEDIATE")
-            outcomes = [self._run_one(operation) for operation in operations]
+            outcomes = self._run_all(operations)
             faults.reach(f"{place}.commit.before")
             self._connection.rows("COMMIT")
         except apsw.Error as error:
@@ -153,8 +164,25 @@ class Writer:
             return [Outcome(error=StoreUnavailable(str(fault), path=self._path))] * len(outcomes)
         return outcomes
 
-    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
+    def _run_all(self, operations: list[Callable[[], Operation[object]]]) -> list[Outcome]:
+        if len(operations) > 1:
+            return [self._run_guarded(operation) for operation in operations]
+        outcome = self._run_one(operations[0])
+        if outcome.error is not None:
+            self._connection.rows("ROLLBACK")
+            self._connection.rows("BEGIN")
+        return [outcome]
+
+    def _run_guarded(self, operation: Callable[[], Operation[object]]) -> Outcome:
+        """In a savepoint, so that one that fails leaves nothing behind and takes nobody along."""
         self._connection.rows("SAVEPOINT operation")
+        outcome = self._run_one(operation)
+        if outcome.error is not None:
+            self._connection.rows("ROLLBACK TO operation")
+        self._connection.rows("RELEASE operation")
+        return outcome
+
+    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
         try:
             outcome = Outcome(self._runner.run(operation()))
         except apsw.ConstraintError as error:
@@ -165,16 +193,16 @@ class Writer:
             raise
         except Exception as error:  # noqa: BLE001 (it goes to the caller, and to the log)
             outcome = Outcome(error=error)
-        if outcome.error is not None:
-            if not isinstance(outcome.error, RoostError):
-                log.error("a store operation failed", exc_info=outcome.error)
-            self._connection.rows("ROLLBACK TO operation")
-        self._connection.rows("RELEASE operation")
+        if outcome.error is not None and not isinstance(outcome.error, RoostError):
+            log.error("a store operation failed", exc_info=outcome.error)
         return outcome
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.rows("ROLLBACK")
+        try:
+            if self._connection.in_transaction:
+                self._connection.rows("ROLLBACK")
+        except apsw.Error:
+            log.exception("the store could not roll back; it is tried again")
 
     def _run_idle(self) -> bool:
         try:
@@ -190,12 +218,18 @@ class Writer:
         return apsw.SQLITE_OK
 
     def _empty_log_if_long(self) -> None:
-        if self._log_pages > LOG_LIMIT:
-            try:
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-                self._log_pages = 0
-            except apsw.Error:
+        if self._log_pages < self._log_limit:
+            return
+        self._connection.set_busy_timeout(LOG_PATIENCE)
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            self._log_pages, self._log_limit = 0, LOG_LIMIT
+        except apsw.Error as error:
+            self._log_limit = self._log_pages + LOG_STEP
+            if not isinstance(error, apsw.BusyError):
                 log.warning("the write-ahead log is long and can't be emptied", exc_info=True)
+        finally:
+            self._connection.set_busy_timeout(BUSY_TIMEOUT)
 
     def _answer(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
         """One wake-up per event loop, however many of its tasks are waiting."""

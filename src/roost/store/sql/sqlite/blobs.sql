@@ -15,9 +15,9 @@ INSERT INTO session_blobs (session_id, blob_id) VALUES (:session, :blob) ON CONF
 -- name: blobs_of_session
 SELECT b.id, b.media_type, b.size
 FROM session_blobs n
-    JOIN sessions s ON s.id = n.session_id
-    JOIN blobs b ON b.user_id = s.user_id AND b.id = n.blob_id
-WHERE n.session_id = :session AND s.user_id = :user
+    CROSS JOIN sessions s ON s.id = n.session_id
+    CROSS JOIN blobs b ON b.user_id = s.user_id AND b.id = n.blob_id
+WHERE n.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY b.id;
 
 -- Not stored or named for `keep`, and no session of that user names it any more.

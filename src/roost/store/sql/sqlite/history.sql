@@ -5,7 +5,7 @@ VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial
 
 -- name: find_message
 SELECT m.position, m.revision, m.born, m.gone, m.session_id
-FROM messages m JOIN sessions s ON s.id = m.session_id
+FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
 WHERE m.id = :message AND s.user_id = :user;
 
 -- name: live_messages
@@ -51,7 +51,7 @@ SELECT kind, revision, detail FROM epochs WHERE session_id = :session AND epoch 
 
 -- name: list_epochs
 SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at
-FROM epochs e JOIN sessions s ON s.id = e.session_id
+FROM epochs e CROSS JOIN sessions s ON s.id = e.session_id
 WHERE e.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY e.epoch;
 
@@ -112,8 +112,9 @@ INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemera
     message_id, start, step, attempt, reason, created_at, started_at, ended_at)
 SELECT ids.value, :branch, CASE WHEN t.state IN ('running', 'waiting') THEN 'interrupted' ELSE t.state END,
     t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input,
-    :ids ->> t.message_id, t.start, t.step, t.attempt, t.reason, t.created_at, t.started_at, t.ended_at
-FROM turns t JOIN json_each(:ids) ids ON ids.key = t.id
+    :ids ->> t.message_id, t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason,
+    t.created_at, t.started_at, t.ended_at
+FROM turns t JOIN json_each(:ids) ids ON ids.key = t.id LEFT JOIN streams r ON r.turn_id = t.id
 WHERE t.session_id = :session;
 
 -- name: copy_tool_calls

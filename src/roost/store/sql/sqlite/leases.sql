@@ -1,6 +1,9 @@
 -- name: claim_lease
 INSERT INTO leases (name, token, holder, since, until)
-VALUES (:name, 1, :holder, :now, :now + :ttl)
+VALUES (:name,
+    coalesce((SELECT token FROM sessions WHERE 'session:' || id = :name AND id = substr(:name, 9)), 0)
+        + 1,
+    :holder, :now, :now + :ttl)
 ON CONFLICT (name) DO UPDATE
 SET token = token + 1, holder = excluded.holder, since = excluded.since, until = excluded.until
 WHERE leases.holder IS NULL OR leases.until <= :now

@@ -1,11 +1,15 @@
--- After a rescue, rows may name users or sessions that could not be read. They get stand-ins.
+-- After a rescue, rows may name others that could not be read. What can be told is put back, the rest
+-- gets stand-ins.
 
+-- The first of them is the likeliest to have set this Roost up.
 -- name: stand_in_users
 INSERT INTO users (id, name, role, time_zone, locale, created_at)
-SELECT user_id, 'recovered-' || row_number() OVER (ORDER BY user_id),
-    CASE WHEN EXISTS (SELECT 1 FROM users WHERE role = 'admin') THEN 'member' ELSE 'admin' END,
+SELECT lost.user_id, 'recovered-' || lost.number,
+    CASE WHEN lost.number = 1 AND NOT EXISTS (SELECT 1 FROM users WHERE role = 'admin')
+        THEN 'admin' ELSE 'member' END,
     'UTC', 'en', :now
-FROM (SELECT DISTINCT user_id FROM sessions WHERE user_id NOT IN (SELECT id FROM users))
+FROM (SELECT user_id, row_number() OVER (ORDER BY user_id) AS number
+    FROM (SELECT DISTINCT user_id FROM sessions WHERE user_id NOT IN (SELECT id FROM users))) lost
 RETURNING id;
 
 -- With all of its users lost, a store still has one who can sign in and find what was rescued.
@@ -15,14 +19,48 @@ SELECT 'usr_recovered', 'recovered', 'admin', 'UTC', 'en', :now
 WHERE NOT EXISTS (SELECT 1 FROM users WHERE role = 'admin')
 RETURNING id;
 
+-- Whose it was may still stand with its usage.
 -- name: stand_in_sessions
-INSERT INTO sessions (id, user_id, origin, title, title_by, revision, created_at, active_at)
-SELECT lost.session_id, (SELECT id FROM users ORDER BY role, created_at LIMIT 1), 'repair',
-    'Recovered session', 'model', lost.revision, lost.first, lost.last
-FROM (SELECT session_id, max(revision) AS revision, min(created_at) AS first,
-        max(created_at) AS last
-    FROM messages WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id) lost
+INSERT INTO sessions (id, user_id, origin, title, title_by, created_at, active_at)
+SELECT lost.session_id,
+    coalesce(
+        (SELECT u.user_id FROM usage u
+         WHERE u.session_id = lost.session_id AND u.user_id IN (SELECT id FROM users)),
+        (SELECT id FROM users ORDER BY role, created_at LIMIT 1)),
+    'repair', 'Recovered session', 'model', lost.first, lost.last
+FROM (SELECT session_id, min(created_at) AS first, max(created_at) AS last
+    FROM (SELECT session_id, created_at FROM messages
+        UNION ALL SELECT session_id, created_at FROM turns)
+    WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id) lost
 RETURNING id;
+
+-- name: forget_lost_messages
+UPDATE turns SET message_id = NULL
+WHERE message_id IS NOT NULL AND message_id NOT IN (SELECT id FROM messages)
+RETURNING id;
+
+-- name: forget_lost_deltas
+UPDATE streams SET last_seq = 0, first_delta = NULL, last_delta = NULL
+WHERE last_delta IS NOT NULL AND last_delta NOT IN (SELECT id FROM deltas)
+RETURNING turn_id;
+
+-- Else what a message still names would be taken for unused.
+-- name: name_blobs_again
+INSERT INTO session_blobs (session_id, blob_id)
+SELECT DISTINCT m.session_id, part.value
+FROM messages m, json_tree(CASE WHEN json_valid(m.parts) THEN m.parts ELSE '[]' END) part
+WHERE part.key = 'blob' AND part.type = 'text'
+UNION
+SELECT DISTINCT t.session_id, part.value
+FROM turns t, json_tree(CASE WHEN json_valid(t.input) THEN t.input ELSE '[]' END) part
+WHERE part.key = 'blob' AND part.type = 'text'
+ON CONFLICT DO NOTHING
+RETURNING blob_id;
+
+-- name: lost_blobs
+SELECT DISTINCT s.user_id, n.blob_id
+FROM session_blobs n JOIN sessions s ON s.id = n.session_id
+WHERE NOT EXISTS (SELECT 1 FROM blobs b WHERE b.user_id = s.user_id AND b.id = n.blob_id);
 
 -- name: recount_all
 UPDATE sessions
@@ -30,13 +68,16 @@ SET messages = (SELECT count(*) FROM messages WHERE session_id = sessions.id AND
     turns = (SELECT count(*) FROM turns WHERE session_id = sessions.id AND start IS NOT NULL
              AND undone IS NULL),
     head = max(head, coalesce((SELECT max(position) FROM messages WHERE session_id = sessions.id), 0)),
-    epoch = max(epoch, coalesce((SELECT max(epoch) FROM epochs WHERE session_id = sessions.id), 0)),
-    revision = max(revision,
-        coalesce((SELECT max(revision) FROM events WHERE session_id = sessions.id), 0)),
+    epoch = max(epoch,
+        coalesce((SELECT max(epoch) FROM epochs WHERE session_id = sessions.id), 0),
+        coalesce((SELECT max(max(born), max(coalesce(gone, 0))) FROM messages
+                  WHERE session_id = sessions.id), 0)),
+    revision = max(revision, 1,
+        coalesce((SELECT max(revision) FROM events WHERE session_id = sessions.id), 0),
+        coalesce((SELECT max(revision) FROM messages WHERE session_id = sessions.id), 0)),
+    token = max(token,
+        coalesce((SELECT token FROM leases WHERE name = 'session:' || sessions.id), 0)),
     (input_tokens, output_tokens, cost, unpriced) = (
         SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),
             coalesce(sum(cost), 0), coalesce(sum(unpriced), 0)
         FROM usage WHERE session_id = sessions.id);
-
--- name: index_anew
-UPDATE search_progress SET indexed = 0;

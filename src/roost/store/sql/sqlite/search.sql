@@ -15,12 +15,19 @@ WHERE search MATCH :match AND search.rowid < :before
   AND (:until IS NULL OR m.created_at < :until)
 ORDER BY search.rowid DESC LIMIT :limit;
 
+-- name: sessions_to_search
+SELECT id FROM sessions
+WHERE user_id = :user AND deleted_at IS NULL
+  AND (:project IS NULL OR project = :project)
+  AND (:archived IS NULL OR archived = :archived)
+LIMIT :limit;
+
 -- name: index_progress
 SELECT indexed FROM search_progress;
 
 -- name: messages_to_index
-SELECT m.seq, s.user_id, m.session_id, m.role, m.parts
-FROM messages m JOIN sessions s ON s.id = m.session_id
+SELECT m.seq, s.user_id, m.session_id, m.role, m.created_at, m.parts
+FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
 WHERE m.seq > :after
 ORDER BY m.seq LIMIT :limit;
 

@@ -1,15 +1,20 @@
 -- The fence and the order of all writes to a session: one row, raised once per write, with room made
--- for the messages it adds. A writer that needs no lease passes no token.
+-- for the messages it adds, unless they were added before. A writer that needs no lease passes no
+-- token.
 -- name: raise_revision
 UPDATE sessions
 SET revision = revision + 1,
-    active_at = CASE WHEN :active THEN max(active_at, :now) ELSE active_at END,
     head = head + :adds,
     messages = messages + :adds,
     answered = CASE WHEN :answers THEN revision + 1 ELSE answered END
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
   AND (:token IS NULL OR token = :token)
-RETURNING revision, epoch, head - :adds;
+  AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
+RETURNING revision, epoch, head - :adds, :now - active_at;
+
+-- Apart, because it moves the session within sessions_recent.
+-- name: stir_session
+UPDATE sessions SET active_at = max(active_at, :now) WHERE id = :session;
 
 -- name: session_is_there
 SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL;
@@ -67,8 +72,8 @@ VALUES (:session, :revision, :signature, :system, :tools, :now);
 
 -- name: latest_prompt
 SELECT p.signature, p.system, p.tools
-FROM prompts p JOIN sessions s ON s.id = p.session_id
-WHERE p.session_id = :session AND s.user_id = :user
+FROM prompts p CROSS JOIN sessions s ON s.id = p.session_id
+WHERE p.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY p.revision DESC LIMIT 1;
 
 -- name: end_session
@@ -99,5 +104,5 @@ INSERT INTO routes (user_id, key, session_id, updated_at) VALUES (:user, :route,
 ON CONFLICT (user_id, key) DO UPDATE SET session_id = excluded.session_id, updated_at = :now;
 
 -- name: route_target
-SELECT r.session_id FROM routes r JOIN sessions s ON s.id = r.session_id
+SELECT r.session_id FROM routes r CROSS JOIN sessions s ON s.id = r.session_id
 WHERE r.user_id = :user AND r.key = :route AND s.deleted_at IS NULL;

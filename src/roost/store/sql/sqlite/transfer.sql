@@ -2,16 +2,15 @@
 
 -- name: export_messages
 SELECT id, role, parts, turn_id, partial, position, revision, born, gone, created_at
-FROM messages WHERE session_id = :session AND gone IS NULL
-UNION ALL
-SELECT id, role, parts, turn_id, partial, position, revision, born, gone, created_at
-FROM messages WHERE session_id = :session AND gone IS NOT NULL
+FROM messages WHERE session_id = :session
 ORDER BY position, born;
 
 -- name: export_turns
-SELECT id, state, place, steer, route, options, ephemeral, input, message_id, start, step, attempt,
-    reason, undone, created_at, started_at, ended_at
-FROM turns WHERE session_id = :session ORDER BY place, id;
+SELECT t.id, t.state, t.place, t.steer, t.route, t.options, t.ephemeral, t.input, t.message_id,
+    t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason, t.undone,
+    t.created_at, t.started_at, t.ended_at
+FROM turns t LEFT JOIN streams r ON r.turn_id = t.id
+WHERE t.session_id = :session ORDER BY t.place, t.id;
 
 -- name: export_tool_calls
 SELECT id, turn_id, ordinal, name, arguments, state, started_at, ended_at
@@ -33,11 +32,13 @@ SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
 SELECT count(*) FROM messages
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 
+-- The session may have been here before, and its writers may not know that it was deleted: the token
+-- begins where none of theirs can be.
 -- name: import_session
 INSERT INTO sessions (id, user_id, origin, title, title_by, pinned, archived, project, parent,
-    parent_kind, revision, epoch, head, created_at, active_at, ended_at)
+    parent_kind, token, revision, epoch, head, created_at, active_at, ended_at)
 VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :project, :parent,
-    :parent_kind, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
+    :parent_kind, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
 
 -- name: import_messages
 INSERT INTO messages (session_id, id, role, parts, turn_id, partial, position, revision, born, gone,
@@ -71,12 +72,15 @@ INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
 SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
 FROM json_each(:rows);
 
+-- What was used stays counted when its session is deleted, so it may be here already.
 -- name: import_usage
 INSERT INTO usage (user_id, session_id, source, provider, model, calls, input_tokens, cached_tokens,
     cache_write_tokens, output_tokens, reasoning_tokens, cost, unpriced, at)
 SELECT :user, :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
     value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11
-FROM json_each(:rows);
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT DO NOTHING;
 
 -- name: recount_usage
 UPDATE sessions

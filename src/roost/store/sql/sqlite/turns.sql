@@ -34,13 +34,20 @@ UPDATE turns SET input = :input WHERE id = :turn;
 -- name: live_turn
 SELECT id FROM turns WHERE session_id = :session AND state IN ('running', 'waiting');
 
+-- name: turn_place
+SELECT
+    EXISTS (SELECT 1 FROM turns o
+            WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL),
+    (SELECT e.kind FROM messages m
+        CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+     WHERE m.id = t.message_id)
+FROM turns t WHERE t.id = :turn;
+
 -- name: first_queued
 SELECT id FROM turns WHERE session_id = :session AND state = 'queued' ORDER BY place, id LIMIT 1;
 
 -- name: start_turn
-UPDATE turns
-SET state = 'running', message_id = :message, start = :start, step = 1, attempt = 1,
-    started_at = :now
+UPDATE turns SET state = 'running', message_id = :message, start = :start, started_at = :now
 WHERE id = :turn;
 
 -- name: count_turn
@@ -49,7 +56,9 @@ UPDATE sessions SET turns = turns + 1 WHERE id = :session;
 -- name: set_turn_state
 UPDATE turns
 SET state = :state, reason = :reason,
-    ended_at = CASE WHEN :ended THEN :now END
+    ended_at = CASE WHEN :ended THEN :now END,
+    step = coalesce((SELECT step FROM streams WHERE turn_id = :turn), step),
+    attempt = coalesce((SELECT attempt FROM streams WHERE turn_id = :turn), attempt)
 WHERE id = :turn;
 
 -- name: merge_turn
@@ -62,16 +71,18 @@ WHERE id = :turn;
 -- name: mark_for_memory
 UPDATE turns SET memory_scope = :scope WHERE id = :turn AND ephemeral = 0;
 
--- name: next_attempt
-UPDATE turns SET attempt = attempt + 1, step = step + :steps WHERE id = :turn
+-- name: open_stream
+INSERT INTO streams (turn_id, session_id, step, attempt)
+SELECT id, session_id, max(step, 1), attempt + 1 FROM turns WHERE id = :turn
 RETURNING step, attempt;
 
--- name: open_stream
-INSERT INTO streams (turn_id, session_id, attempt) VALUES (:turn, :session, :attempt)
-ON CONFLICT (turn_id) DO UPDATE
-SET attempt = excluded.attempt, last_seq = 0, first_delta = NULL, last_delta = NULL;
+-- The deltas of the attempt before are swept once no stream reaches back to them.
+-- name: next_attempt
+UPDATE streams
+SET attempt = attempt + 1, step = step + :steps, last_seq = 0, first_delta = NULL, last_delta = NULL
+WHERE turn_id = :turn AND session_id = :session
+RETURNING step, attempt;
 
--- The deltas themselves are swept once no stream reaches back to them.
 -- name: close_stream
 DELETE FROM streams WHERE turn_id = :turn;
 
@@ -82,7 +93,7 @@ VALUES (:session, :call, :turn,
 
 -- name: list_tool_calls
 SELECT c.id, c.turn_id, c.name, c.arguments, c.state, c.result, c.started_at, c.ended_at
-FROM tool_calls c JOIN sessions s ON s.id = c.session_id
+FROM tool_calls c CROSS JOIN sessions s ON s.id = c.session_id
 WHERE c.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY c.ordinal;
 
@@ -135,8 +146,10 @@ VALUES (:id, :user, :route,
 -- name: stream_deltas
 WITH RECURSIVE chain (id, previous, first_seq, last_seq, body) AS (
     SELECT d.id, d.previous, d.first_seq, d.last_seq, d.body
-    FROM deltas d JOIN streams t ON t.last_delta = d.id
-    WHERE t.turn_id = :turn AND t.session_id IN (SELECT id FROM sessions WHERE user_id = :user)
+    FROM streams t
+        CROSS JOIN deltas d ON d.id = t.last_delta
+        CROSS JOIN sessions s ON s.id = t.session_id
+    WHERE t.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
     UNION ALL
     SELECT d.id, d.previous, d.first_seq, d.last_seq, d.body
     FROM chain JOIN deltas d ON d.id = chain.previous

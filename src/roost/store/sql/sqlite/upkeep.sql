@@ -9,10 +9,7 @@ RETURNING 1;
 SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;
 
 -- name: messages_to_purge
-SELECT seq FROM messages WHERE session_id = :session AND gone IS NULL
-UNION ALL
-SELECT seq FROM messages WHERE session_id = :session AND gone IS NOT NULL
-LIMIT 200;
+SELECT seq FROM messages WHERE session_id = :session LIMIT 200;
 
 -- name: purge_index
 DELETE FROM search WHERE rowid IN (SELECT value FROM json_each(:seqs));
@@ -78,6 +75,3 @@ SELECT f.freelist_count, p.page_count FROM pragma_freelist_count f, pragma_page_
 
 -- name: vacuum
 PRAGMA incremental_vacuum(1000);
-
--- name: optimize
-PRAGMA optimize;

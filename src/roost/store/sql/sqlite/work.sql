@@ -3,7 +3,7 @@
 -- name: claimable_session
 SELECT t.session_id
 FROM turns t
-    JOIN sessions s ON s.id = t.session_id
+    CROSS JOIN sessions s ON s.id = t.session_id
     LEFT JOIN leases l ON l.name = 'session:' || t.session_id
 WHERE t.state = 'queued' AND s.deleted_at IS NULL
   AND (l.holder IS NULL OR l.until <= :now)
@@ -18,9 +18,9 @@ SELECT user_id FROM sessions WHERE id = :session;
 -- name: orphaned_turns
 SELECT s.user_id, t.session_id, t.id
 FROM turns t
-    JOIN sessions s ON s.id = t.session_id
+    CROSS JOIN sessions s ON s.id = t.session_id
     LEFT JOIN leases l ON l.name = 'session:' || t.session_id
-WHERE t.state = 'running' AND s.deleted_at IS NULL AND (l.holder IS NULL OR l.until <= :now)
+WHERE t.state IN ('running', 'waiting') AND t.state = 'running' AND s.deleted_at IS NULL AND (l.holder IS NULL OR l.until <= :now)
 ORDER BY t.session_id;
 
 -- The tick. All turns in one statement: `batch` is a JSON list of [turn, attempt, token, first_seq,
@@ -30,13 +30,16 @@ ORDER BY t.session_id;
 INSERT INTO deltas (turn_id, first_seq, last_seq, previous, body)
 SELECT t.turn_id, j.value ->> 3, j.value ->> 4, t.last_delta, j.value ->> 5
 FROM json_each(:batch) j
-    JOIN streams t ON t.turn_id = j.value ->> 0
-    JOIN sessions s ON s.id = t.session_id
+    CROSS JOIN streams t ON t.turn_id = j.value ->> 0
+    CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
   AND s.deleted_at IS NULL;
 
 -- name: last_delta
 SELECT coalesce(max(id), 0) FROM deltas;
+
+-- name: count_new_deltas
+SELECT count(*) FROM deltas WHERE id > :after;
 
 -- name: advance_streams
 UPDATE streams
@@ -48,8 +51,8 @@ WHERE d.id > :after AND d.turn_id = streams.turn_id;
 -- name: streaming_turns
 SELECT t.turn_id, t.last_seq
 FROM json_each(:batch) j
-    JOIN streams t ON t.turn_id = j.value ->> 0
-    JOIN sessions s ON s.id = t.session_id
+    CROSS JOIN streams t ON t.turn_id = j.value ->> 0
+    CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND s.deleted_at IS NULL;
 
 -- `held` is a JSON list of [name, token]. Rewritten only when a third of the time is gone, so that a
@@ -66,9 +69,13 @@ FROM json_each(:held) j
     LEFT JOIN leases l ON l.name = j.value ->> 0
 WHERE l.token IS NOT j.value ->> 1 OR l.holder IS NULL;
 
--- A long stream shows in the list of sessions, at a coarse grain: those whose deltas were taken.
+-- A long stream shows in the list of sessions, at a coarse grain.
 -- name: stir_sessions
 UPDATE sessions SET active_at = :now
-WHERE id IN (SELECT t.session_id FROM deltas d JOIN streams t ON t.turn_id = d.turn_id
-             WHERE d.id > :after)
+WHERE id IN (
+    SELECT t.session_id
+    FROM json_each(:held) j
+        CROSS JOIN sessions o ON o.id = substr(j.value ->> 0, 9) AND o.token = j.value ->> 1
+        CROSS JOIN turns t ON t.session_id = o.id
+            AND t.state IN ('running', 'waiting') AND t.state = 'running')
   AND active_at < :now - 30000 AND deleted_at IS NULL;

@@ -101,7 +101,7 @@ CREATE TABLE prompts (
     tools         TEXT NOT NULL,            -- JSON list
     created_at    INTEGER NOT NULL,
     PRIMARY KEY (session_id, revision)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Where messages come from, and the session that is current there.
 CREATE TABLE routes (
@@ -144,8 +144,7 @@ CREATE TABLE messages (
     parts         TEXT NOT NULL,            -- JSON
     created_at    INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX messages_live ON messages (session_id, position) WHERE gone IS NULL;
-CREATE INDEX messages_gone ON messages (session_id, gone, position) WHERE gone IS NOT NULL;
+CREATE INDEX messages_of ON messages (session_id, gone, position);
 
 -- Every rewrite of a history opens an epoch. The key lets only one do so.
 CREATE TABLE epochs (
@@ -173,7 +172,7 @@ CREATE TABLE turns (
     input         TEXT NOT NULL,            -- JSON parts
     message_id    TEXT,                     -- where the input stands in history, once started
     start         INTEGER,                  -- position of its first message
-    step          INTEGER NOT NULL DEFAULT 0,
+    step          INTEGER NOT NULL DEFAULT 0, -- while it runs, its stream has these two
     attempt       INTEGER NOT NULL DEFAULT 0,
     reason        TEXT,
     undone        INTEGER,                  -- the epoch that took it back
@@ -192,12 +191,14 @@ CREATE INDEX turns_queue ON turns (session_id, place) WHERE state = 'queued';
 CREATE INDEX turns_arrival ON turns (created_at) WHERE state = 'queued';
 CREATE INDEX turns_unremembered ON turns (session_id)
     WHERE memory_scope IS NOT NULL AND segment_id IS NULL AND undone IS NULL;
+CREATE INDEX turns_segment ON turns (segment_id) WHERE segment_id IS NOT NULL;
 
--- The step that is streaming now: one small row each, so that a tick for hundreds of turns touches
--- few pages.
+-- One small row for each turn that runs, so that a step, or a tick for hundreds of turns, touches few
+-- pages.
 CREATE TABLE streams (
     turn_id       TEXT PRIMARY KEY REFERENCES turns (id),
     session_id    TEXT NOT NULL,
+    step          INTEGER NOT NULL,
     attempt       INTEGER NOT NULL,
     last_seq      INTEGER NOT NULL DEFAULT 0,
     first_delta   INTEGER,
@@ -227,7 +228,7 @@ CREATE TABLE tool_calls (
     started_at    INTEGER,
     ended_at      INTEGER,
     PRIMARY KEY (session_id, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX tool_calls_of ON tool_calls (turn_id, ordinal);
 
 CREATE TABLE approvals (
@@ -250,6 +251,7 @@ CREATE TABLE approvals (
     answered_on   TEXT                      -- the route it was answered from
 ) STRICT;
 CREATE UNIQUE INDEX approvals_pending ON approvals (session_id, call_id) WHERE state = 'pending';
+CREATE INDEX approvals_of ON approvals (session_id);
 CREATE INDEX approvals_due ON approvals (expires_at) WHERE state = 'pending';
 
 CREATE TABLE approval_rules (
@@ -262,6 +264,7 @@ CREATE TABLE approval_rules (
     created_at    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX approval_rules_of ON approval_rules (user_id, session_id);
+CREATE INDEX approval_rules_session ON approval_rules (session_id);
 
 -- Session leases are named `session:ID`; their token stands in sessions too, where writes check it.
 -- A row stays when its lease is released, so that the token never goes back.
@@ -355,6 +358,7 @@ CREATE TABLE schedules (
     due_at        INTEGER,
     created_at    INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX schedules_of ON schedules (session_id);
 CREATE INDEX schedules_due ON schedules (due_at) WHERE paused = 0 AND due_at IS NOT NULL;
 
 -- The key makes a second run of one tick impossible.
@@ -398,14 +402,16 @@ CREATE TABLE usage (
 CREATE INDEX usage_when ON usage (user_id, at);
 CREATE INDEX usage_of ON usage (session_id);
 
--- What each revision of a session did: names and states only, the content stands in its own rows.
+-- What each revision of a session did: names and states only, the content stands in its own rows. In
+-- order of time, like messages: clustered by session, every write would split a page of its own.
 CREATE TABLE events (
+    seq           INTEGER PRIMARY KEY,
     session_id    TEXT NOT NULL REFERENCES sessions (id),
     revision      INTEGER NOT NULL,
     body          TEXT NOT NULL,            -- JSON
-    at            INTEGER NOT NULL,
-    PRIMARY KEY (session_id, revision)
-) STRICT, WITHOUT ROWID;
+    at            INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_of ON events (session_id, revision);
 
 -- Words are made in Python (search.py). `scope` holds whose and what it is, so that a search by one
 -- user walks only that user's messages.
@@ -419,6 +425,8 @@ CREATE TABLE search_progress (
     indexed       INTEGER NOT NULL          -- messages up to this seq are in the index
 ) STRICT;
 INSERT INTO search_progress VALUES (1, 0);
+
+-- Joins are CROSS where the planner, without statistics, would begin at the wrong end.
 
 -- Sessions and turns as they are read: deleted ones are gone, the live turn (turns_live), its lease
 -- and the queue (turns_queue) stand beside the stored columns. No message is read.
@@ -435,7 +443,9 @@ WHERE s.deleted_at IS NULL;
 
 CREATE VIEW turn_rows AS
 SELECT s.user_id, t.id, t.session_id, t.state, t.steer, t.route, t.options, t.ephemeral, t.input,
-    t.message_id, t.step, t.attempt, t.reason, t.undone, t.created_at, t.started_at, t.ended_at,
-    t.start, t.place
-FROM turns t JOIN sessions s ON s.id = t.session_id
+    t.message_id, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason, t.undone,
+    t.created_at, t.started_at, t.ended_at, t.start, t.place
+FROM turns t
+    CROSS JOIN sessions s ON s.id = t.session_id
+    LEFT JOIN streams r ON r.turn_id = t.id
 WHERE s.deleted_at IS NULL;

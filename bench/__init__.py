@@ -1,0 +1,1 @@
+"""Measurements of Roost, each beside the physical limit it is held against."""

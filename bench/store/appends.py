@@ -1,0 +1,219 @@
+"""Durable appends: one after the other, and from many sessions at once."""
+
+import asyncio
+import statistics
+import time
+from collections import defaultdict, deque
+from pathlib import Path
+
+import msgspec
+
+from bench.report import Figure, times_at_least, times_at_most
+from bench.store.rig import Bare, Live, Raw, Recorder, Rig, opened, raw, replay, step_of, text_of
+from bench.timing import Samples
+from roost.core.ids import new_message_id
+from roost.core.messages import Draft, TextPart
+from roost.store.folder import DATABASE
+from roost.store.sqlite.backup import backup
+from roost.store.sqlite.connect import connect_writer
+from roost.store.turns import Step, Turns
+
+SIZE = 1_000
+LARGE = 10_000
+GROUP = 64
+ROUNDS = 5
+APPENDS = {1: 300, 8: 800, GROUP: 1_920, 256: 2_048}
+"""By the number of appenders, how many appends a round makes."""
+
+_PEER = "916/s"
+_PEER_AT_8 = "1,047/s, p99 111 ms (8 threads)"
+
+
+async def single(folder: Path) -> list[Figure]:
+    async with opened(folder) as rig:
+        bare = Bare(folder / "bare.db")
+        live = await rig.live()
+        await _take_turns(rig, bare, live, SIZE, 1_000)  # until both logs have come round once
+        append, insert = await _take_turns(rig, bare, live, SIZE, 2_000)
+        append_large, insert_large = await _take_turns(rig, bare, live, LARGE, 800)
+        searchable = await _until_searchable(rig, live)
+        bare.close()
+    against = "bare insert and commit"
+    return [
+        Figure(
+            name="append of 1 KB, p50",
+            value=append.p50,
+            unit="ms",
+            limit=insert.p50,
+            against=against,
+            target=times_at_most(2),
+        ),
+        Figure(
+            name="append of 1 KB, p99",
+            value=append.p99,
+            unit="ms",
+            limit=insert.p99,
+            against=against,
+        ),
+        Figure(
+            name="append of 10 KB, p50: nothing is indexed before the answer",
+            value=append_large.p50,
+            unit="ms",
+            limit=insert_large.p50,
+            against=against,
+            target=times_at_most(2),
+        ),
+        Figure(name="10 KB searchable after its answer, p50", value=searchable.p50, unit="ms"),
+        Figure(name="10 KB searchable after its answer, p95", value=searchable.p95, unit="ms"),
+    ]
+
+
+async def _take_turns(
+    rig: Rig, bare: Bare, live: Live, size: int, count: int
+) -> tuple[Samples, Samples]:
+    appends, inserts = Samples(), Samples()
+    body = text_of(size)
+    for _ in range(count):
+        step = step_of(size)
+        await appends.wait(rig.me.turns.append(live.session, live.lease.token, live.turn, step))
+        inserts.time(lambda: bare.insert(body))
+    return appends, inserts
+
+
+async def _until_searchable(rig: Rig, live: Live) -> Samples:
+    samples = Samples()
+    for number in range(41):
+        word = f"needle{number}"
+        draft = Draft(new_message_id(), "assistant", (TextPart(f"{text_of(LARGE)} {word}"),))
+        step = Step(messages=(draft,))
+        await rig.me.turns.append(live.session, live.lease.token, live.turn, step)
+        await samples.wait(_found(rig, word))
+    return Samples(samples.seconds[1:])  # the first one waits behind the appends before
+
+
+async def _found(rig: Rig, word: str) -> None:
+    while not await rig.me.search(word):  # noqa: ASYNC110 (nobody tells when the index has it)
+        await asyncio.sleep(0.0005)
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Appends per second, and microseconds of processor for each."""
+
+    rate: float
+    cpu: float
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self._started, self._cpu = time.perf_counter(), time.process_time()
+
+    def stop(self, appends: int) -> Run:
+        seconds, cpu = time.perf_counter() - self._started, time.process_time() - self._cpu
+        return Run(appends / seconds, cpu / appends * 1e6)
+
+
+async def together(folder: Path) -> list[Figure]:
+    """The rounds of all kinds alternate, and each kind's median counts."""
+    runs: defaultdict[str, list[Run]] = defaultdict(list)
+    waits = {appenders: Samples() for appenders in APPENDS}
+    async with opened(folder) as rig:
+        lives = [await rig.live() for _ in range(max(APPENDS))]
+        backup(folder, folder / "copy")
+        recorded = await _record(rig, lives[:GROUP])
+        copy = connect_writer(folder / "copy" / DATABASE)
+        for _ in range(ROUNDS):
+            for appenders, count in APPENDS.items():
+                await rig.rest()
+                watch = Stopwatch()
+                await _append(rig.me.turns, lives[:appenders], count, waits[appenders])
+                runs[str(appenders)].append(watch.stop(count))
+            for name, size, groups in (("raw", GROUP, 30), ("raw alone", 1, 320)):
+                await rig.rest()
+                watch = Stopwatch()
+                for _ in range(groups):
+                    replay(copy, [recorded.popleft() for _ in range(size)])
+                runs[name].append(watch.stop(groups * size))
+        copy.close()
+    return _figures({name: _median(found) for name, found in runs.items()}, waits)
+
+
+async def _record(rig: Rig, lives: list[Live]) -> deque[Raw]:
+    """The statements of enough appends for all rounds, in the order in which they ran."""
+    recorder = Recorder(rig.me.turns.engine)
+    turns = Turns(recorder, rig.user)
+    await _append(turns, lives, ROUNDS * GROUP * 35, Samples())
+    return deque([raw(asked) for asked in recorder.operations])
+
+
+async def _append(turns: Turns, lives: list[Live], count: int, waits: Samples) -> None:
+    async def one(live: Live) -> None:
+        for _ in range(count // len(lives)):
+            step = step_of(SIZE)
+            await waits.wait(turns.append(live.session, live.lease.token, live.turn, step))
+
+    async with asyncio.TaskGroup() as group:
+        for live in lives:
+            group.create_task(one(live))
+
+
+def _median(runs: list[Run]) -> Run:
+    return Run(
+        statistics.median([run.rate for run in runs]), statistics.median([run.cpu for run in runs])
+    )
+
+
+def _figures(runs: dict[str, Run], waits: dict[int, Samples]) -> list[Figure]:
+    group, same = runs[str(GROUP)], "the same statements raw"
+    found = [
+        Figure(
+            name=f"{GROUP} appenders, against one",
+            value=group.rate,
+            unit="/s",
+            limit=runs["1"].rate,
+            against="one appender",
+            target=times_at_least(8),
+        ),
+        Figure(
+            name=f"{GROUP} appenders, against raw",
+            value=group.rate,
+            unit="/s",
+            limit=runs["raw"].rate,
+            against=f"{same}, {GROUP} in a transaction",
+            target=times_at_least(0.5),
+        ),
+        Figure(
+            name=f"{GROUP} appenders, processor for each append",
+            value=group.cpu,
+            unit="µs",
+            limit=runs["raw"].cpu,
+            against=f"{same}, {GROUP} in a transaction",
+        ),
+        Figure(
+            name=f"what {GROUP} in a transaction are worth at most",
+            value=runs["raw"].rate,
+            unit="/s",
+            limit=runs["raw alone"].rate,
+            against=f"{same}, a transaction each",
+        ),
+        Figure(
+            name="one appender, against raw",
+            value=runs["1"].rate,
+            unit="/s",
+            limit=runs["raw alone"].rate,
+            against=f"{same}, a transaction each",
+            peer=_PEER,
+        ),
+    ]
+    for appenders, samples in waits.items():
+        name = f"{appenders} appenders"
+        found += [
+            Figure(
+                name=name,
+                value=runs[str(appenders)].rate,
+                unit="/s",
+                peer=_PEER_AT_8 if appenders == 8 else "",
+            ),
+            Figure(name=f"{name}, p50", value=samples.p50, unit="ms"),
+            Figure(name=f"{name}, p99", value=samples.p99, unit="ms"),
+        ]
+    return found

@@ -1,0 +1,84 @@
+"""Makes rescued rows a store again: nothing names what is missing, and every counter is true."""
+
+from pathlib import Path
+
+import msgspec
+
+from roost.core.clock import SystemClock
+from roost.core.ids import BlobId, UserId
+from roost.store import statements
+from roost.store.operations import Operation, every, query
+from roost.store.sqlite.connect import Connection
+from roost.store.sqlite.rescue import tables_of
+from roost.store.sqlite.runner import Runner
+
+_STEPS = (
+    ("stand_in_users", "user accounts; stand-ins were made"),
+    ("stand_in_admin", "administrator accounts; stand-ins were made"),
+    ("stand_in_sessions", "sessions' own rows, not their messages; stand-ins were made"),
+    ("forget_lost_messages", "turns' first messages"),
+    ("forget_lost_deltas", "answers that were streaming"),
+)
+
+
+class _Blob(msgspec.Struct, frozen=True, array_like=True):
+    user: UserId
+    id: BlobId
+
+
+def mend(rescued: Connection, blobs: Path) -> list[str]:
+    """What was lost, in words."""
+    runner = Runner(rescued, statements.load("sqlite"), SystemClock())
+    lost = [
+        f"{count} {what}" for statement, what in _STEPS if (count := runner.run(_count(statement)))
+    ]
+    while rescued.rows("pragma foreign_key_check"):
+        for table in tables_of(rescued):
+            lost += _let_go_of_parents(rescued, table)
+    if count := runner.run(_name_blobs(blobs)):
+        lost.append(f"{count} attachments")
+    runner.run(_count("recount_all"))
+    return lost
+
+
+def _count(statement: str) -> Operation[int]:
+    return len((yield query(statement)))
+
+
+def _let_go_of_parents(rescued: Connection, table: str) -> list[str]:
+    """Rows whose parent is lost go too, or let go of it where the column may be empty."""
+    lost: list[str] = []
+    optional = {
+        name
+        for (name,) in rescued.rows(
+            'SELECT name FROM pragma_table_info(?) WHERE "notnull" = 0', (table,)
+        )
+        # A rule for one session, without its session, would be one for all.
+        if table != "approval_rules"
+    }
+    for parent, column in rescued.rows(
+        'SELECT "table", "from" FROM pragma_foreign_key_list(?)', (table,)
+    ):
+        orphaned = f"{column} IS NOT NULL AND {column} NOT IN (SELECT id FROM {parent})"  # noqa: S608
+        if column in optional:
+            rescued.rows(f"UPDATE {table} SET {column} = NULL WHERE {orphaned}")  # noqa: S608
+        else:
+            rescued.rows(f"DELETE FROM {table} WHERE {orphaned}")  # noqa: S608
+            if count := rescued.changes():
+                lost.append(f"{count} rows of {table}, whose {column} could not be read")
+    return lost
+
+
+def _name_blobs(folder: Path) -> Operation[int]:
+    """Tie attachments to what names them again; how many have no bytes to go with."""
+    yield query("name_blobs_again")
+    missing = 0
+    for blob in every((yield query("lost_blobs")), _Blob):
+        path = folder / blob.id[:2] / blob.id
+        if path.is_file():
+            size = path.stat().st_size
+            media_type = "application/octet-stream"
+            yield query("put_blob", user=blob.user, blob=blob.id, media_type=media_type, size=size)
+        else:
+            missing += 1
+    return missing

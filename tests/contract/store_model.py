@@ -1,0 +1,412 @@
+"""A plain-Python model of a session in the store: what each operation does and refuses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from roost.core.errors import Conflict, EpochPassed, Fenced, NotFound
+from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId
+from roost.core.messages import Draft, ToolCallPart
+from roost.core.sessions import SessionState
+from roost.core.turns import (
+    EndState,
+    ToolCallState,
+    TurnState,
+    check_tool_call_move,
+    check_turn_move,
+)
+
+TTL = 30_000
+STIR = 30_000
+ACTIVITY = 1_000
+
+
+@dataclass
+class ModelMessage:
+    id: MessageId
+    position: int
+    revision: int
+    born: int
+    turn: TurnId | None
+    gone: int | None = None
+
+
+@dataclass
+class ModelTurn:
+    """`streamed` is None while no attempt is open."""
+
+    id: TurnId
+    state: TurnState = "queued"
+    message: MessageId | None = None
+    start: int | None = None
+    step: int = 0
+    attempt: int = 0
+    undone: int | None = None
+    streamed: str | None = None
+    calls: dict[ToolCallId, ToolCallState] = field(default_factory=dict[ToolCallId, ToolCallState])
+
+    @property
+    def live(self) -> bool:
+        return self.state in ("running", "waiting")
+
+    def open_attempt(self, *, steps: int) -> None:
+        self.step, self.attempt, self.streamed = self.step + steps, self.attempt + 1, ""
+
+
+@dataclass
+class ModelLease:
+    token: int = 0
+    holder: str | None = None
+    until: int = 0
+
+
+@dataclass
+class ModelSession:
+    """Every method with a token refuses what the store refuses, before it changes anything."""
+
+    id: SessionId
+    now: int
+    lease: ModelLease = field(default_factory=ModelLease)
+    title: str | None = None
+    titled_by_person: bool = False
+    revision: int = 1
+    epoch: int = 0
+    head: int = 0
+    answered: int = 0
+    tokens_used: int = 0
+    active_at: int = 0
+    deleted: bool = False
+    messages: list[ModelMessage] = field(default_factory=list[ModelMessage])
+    turns: dict[TurnId, ModelTurn] = field(default_factory=dict[TurnId, ModelTurn])
+    queue: list[TurnId] = field(default_factory=list[TurnId])
+    epochs: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+    def __post_init__(self) -> None:
+        self.active_at = self.now
+
+    # What can be read.
+
+    @property
+    def token(self) -> int:
+        return self.lease.token
+
+    @property
+    def live(self) -> list[ModelMessage]:
+        found = [message for message in self.messages if message.gone is None]
+        return sorted(found, key=lambda message: message.position)
+
+    @property
+    def counted_turns(self) -> int:
+        return len([t for t in self.turns.values() if t.start is not None and t.undone is None])
+
+    @property
+    def live_turn(self) -> ModelTurn | None:
+        return next((turn for turn in self.turns.values() if turn.live), None)
+
+    @property
+    def holder(self) -> str | None:
+        return self.lease.holder if self.lease.until > self.now else None
+
+    @property
+    def state(self) -> SessionState:
+        if (turn := self.live_turn) and turn.state == "waiting":
+            return "waiting"
+        if turn and self.holder:
+            return "running"
+        return "queued" if self.queue else "idle"
+
+    # Steps of a write.
+
+    def turn(self, turn: TurnId) -> ModelTurn:
+        if self.deleted:
+            raise NotFound("turn", turn)
+        return self.turns[turn]
+
+    def check(self, token: int | None) -> None:
+        if self.deleted:
+            raise NotFound("session", self.id)
+        if token is not None and token != self.token:
+            raise Fenced(session=self.id, token=token)
+
+    def enter(self, *, active: bool = True) -> None:
+        self.revision += 1
+        if active and self.now - self.active_at >= ACTIVITY:
+            self.active_at = self.now
+
+    def place(self, turn: TurnId, drafts: Sequence[Draft]) -> None:
+        for message in drafts:
+            self.head += 1
+            self.messages.append(
+                ModelMessage(message.id, self.head, self.revision, self.epoch, turn)
+            )
+            for part in message.parts:
+                if isinstance(part, ToolCallPart):
+                    self.turns[turn].calls[part.call] = "requested"
+        if any(message.role == "assistant" for message in drafts):
+            self.answered = self.revision
+
+    def refuse_while_live(self) -> None:
+        if self.live_turn:
+            raise Conflict("a turn is under way")
+
+    def running(self, turn: TurnId) -> ModelTurn:
+        found = self.turn(turn)
+        if found.state != "running":
+            raise Conflict("not running")
+        return found
+
+    def release_lease(self) -> None:
+        self.lease.holder, self.lease.until = None, self.now
+
+    # Queue.
+
+    def submit(self, turn: TurnId, *, front: bool = False) -> None:
+        self.check(None)
+        self.enter()
+        self.turns[turn] = ModelTurn(turn)
+        self.queue.insert(0 if front else len(self.queue), turn)
+
+    def edit_queued(self, turn: TurnId) -> None:
+        if self.turn(turn).state != "queued":
+            raise Conflict("not queued")
+        self.enter()
+
+    def remove_queued(self, turn: TurnId) -> None:
+        if self.turn(turn).state != "queued":
+            raise Conflict("not queued")
+        self.enter(active=False)
+        self.turns[turn].state = "removed"
+        self.queue.remove(turn)
+
+    # Turns.
+
+    def start(self, token: int, turn: TurnId, message: Draft) -> None:
+        found = self.turn(turn)
+        self.check(token)
+        if found.state != "queued" or self.live_turn or self.queue[0] != turn:
+            raise Conflict("not the next to run")
+        self.enter()
+        self.place(turn, [message])
+        self.queue.remove(turn)
+        found.state, found.message, found.start = "running", message.id, self.head
+        found.open_attempt(steps=1)
+
+    def resume(self, token: int, turn: TurnId) -> None:
+        self.check(token)
+        found = self.turn(turn)
+        if found.state == "queued" or found.start is None or found.undone is not None:
+            raise Conflict("can't go on")
+        check_turn_move(turn, found.state, "running")
+        (first,) = [each for each in self.messages if each.id == found.message]
+        if first.gone is not None and self.epochs[first.gone - 1][0] != "compaction":
+            raise Conflict("no longer part of the history")
+        starts = [other.start or 0 for other in self.turns.values() if other.undone is None]
+        if max(starts) > found.start:
+            raise Conflict("gone on since")
+        if found.state != "waiting":
+            self.refuse_while_live()
+        self.enter()
+        found.state = "running"
+        found.open_attempt(steps=0)
+
+    def retry_step(self, token: int, turn: TurnId) -> None:
+        self.check(token)
+        found = self.running(turn)
+        self.enter()
+        found.open_attempt(steps=0)
+
+    def append(
+        self,
+        token: int,
+        turn: TurnId,
+        drafts: Sequence[Draft],
+        steer: TurnId | None,
+        unfinished: bool,
+    ) -> None:
+        self.check(token)
+        found = self.running(turn)
+        if steer is not None:
+            check_turn_move(steer, self.turns[steer].state, "merged")
+        self.enter()
+        self.place(turn, drafts)
+        self.tokens_used += 1
+        if steer is not None:
+            self.queue.remove(steer)
+            self.turns[steer].state, self.turns[steer].message = "merged", drafts[-1].id
+        found.open_attempt(steps=0 if unfinished else 1)
+
+    def set_tool_call(
+        self, token: int, turn: TurnId, call: ToolCallId, state: ToolCallState
+    ) -> None:
+        found = self.turn(turn)
+        if found.calls[call] == state:
+            return
+        self.check(token)
+        self.running(turn)
+        check_tool_call_move(call, found.calls[call], state)
+        self.enter()
+        found.calls[call] = state
+
+    def park(self, token: int, turn: TurnId) -> None:
+        self.check(token)
+        found = self.running(turn)
+        self.enter()
+        found.state, found.streamed = "waiting", None
+        self.release_lease()
+
+    def end(
+        self, token: int, turn: TurnId, state: EndState, drafts: Sequence[Draft], release: bool
+    ) -> None:
+        found = self.turn(turn)
+        if found.state == state:
+            if drafts and drafts[-1].id not in [message.id for message in self.messages]:
+                raise Conflict("ended with another answer")
+            return
+        self.check(token)
+        check_turn_move(turn, found.state, state)
+        self.enter()
+        if turn in self.queue:
+            self.queue.remove(turn)
+        if found.start is None and drafts:
+            found.start, found.message = self.head + 1, drafts[0].id
+        self.place(turn, drafts)
+        found.state, found.streamed = state, None
+        if release:
+            self.release_lease()
+
+    def checkpoint(self, token: int, turn: TurnId, attempt: int, first: int, words: str) -> int:
+        """How far the turn is stored; 0 if it may not write any more."""
+        found = self.turns[turn]
+        if (
+            self.deleted
+            or found.streamed is None
+            or (found.attempt, self.token)
+            != (
+                attempt,
+                token,
+            )
+        ):
+            return 0
+        if first == len(found.streamed) + 1:
+            found.streamed += words
+            if self.active_at < self.now - STIR:
+                self.active_at = self.now
+        return len(found.streamed)
+
+    # Rewrites.
+
+    def open_epoch(self, kind: str) -> None:
+        self.epoch += 1
+        self.epochs.append((kind, self.revision))
+
+    def undo(self, token: int, turn: TurnId, *, kind: str = "undo") -> None:
+        self.check(token)
+        self.refuse_while_live()
+        message = self.turn(turn).message
+        if message is None:
+            raise NotFound("started turn", turn)
+        (first,) = [each for each in self.messages if each.id == message]
+        if first.gone is not None:
+            raise Conflict("no longer part of the history")
+        self.enter()
+        self.open_epoch(kind)
+        for each in self.live:
+            if each.position >= first.position:
+                each.gone = self.epoch
+        for each in self.turns.values():
+            if each.start is not None and each.start >= first.position and each.undone is None:
+                each.undone = self.epoch
+
+    def edit(self, token: int, turn: TurnId, new: TurnId) -> None:
+        self.undo(token, turn, kind="edit")
+        self.turns[new] = ModelTurn(new)
+        self.queue.insert(0, new)
+
+    def clear(self, token: int) -> None:
+        self.check(token)
+        self.refuse_while_live()
+        self.enter()
+        self.open_epoch("clear")
+        for each in self.live:
+            each.gone = self.epoch
+
+    def compact(self, token: int, epoch: int, replaced: set[MessageId], note: Draft) -> None:
+        """The note takes the place of the first replaced message."""
+        self.check(token)
+        if epoch != self.epoch:
+            raise EpochPassed(expected=epoch, actual=self.epoch)
+        self.enter(active=False)
+        self.open_epoch("compaction")
+        gone = [each for each in self.live if each.id in replaced]
+        for each in gone:
+            each.gone = self.epoch
+        self.messages.append(
+            ModelMessage(note.id, gone[0].position, self.revision, self.epoch, None)
+        )
+
+    def restore(self, token: int) -> None:
+        self.check(token)
+        self.refuse_while_live()
+        kind, revision = self.epochs[-1] if self.epochs else ("none", 0)
+        if kind in ("none", "edit", "restore"):
+            raise Conflict("nothing to take back")
+        if kind != "compaction" and any(each.revision > revision for each in self.live):
+            raise Conflict("the conversation has gone on")
+        taken_back = self.epoch
+        self.enter()
+        self.open_epoch("restore")
+        for each in self.messages:
+            if each.gone is None and each.revision == revision:
+                each.gone = self.epoch
+            elif each.gone == taken_back:
+                each.gone = None
+        for turn in self.turns.values():
+            if turn.undone == taken_back:
+                turn.undone = None
+
+    # The session itself.
+
+    def rename(self, title: str) -> None:
+        self.check(None)
+        self.enter(active=False)
+        self.title, self.titled_by_person = title, True
+
+    def suggest_title(self, title: str) -> bool:
+        self.check(None)
+        if self.titled_by_person:
+            return False
+        self.enter(active=False)
+        self.title = title
+        return True
+
+    def delete(self) -> None:
+        self.check(None)
+        self.deleted = True
+        self.lease.token += 1
+        self.release_lease()
+
+    def claim(self, holder: str) -> int | None:
+        """The token, or None if somebody else holds it."""
+        if self.deleted:
+            raise NotFound("session", self.id)
+        if self.holder is None:
+            self.lease = ModelLease(self.lease.token + 1, holder, self.now + TTL)
+        return self.lease.token if self.holder == holder else None
+
+    def renew(self, token: int, holder: str) -> bool:
+        if (self.lease.token, self.lease.holder) != (token, holder):
+            return False
+        self.lease.until = self.now + TTL
+        return True
+
+    def tick_lease(self, token: int) -> bool:
+        """Renew it in passing; whether it is still held."""
+        if self.lease.token != token or self.lease.holder is None:
+            return False
+        if self.lease.until < self.now + TTL * 2 // 3:
+            self.lease.until = self.now + TTL
+        return True
+
+    def void_lease(self) -> None:
+        """What a restart does."""
+        if self.lease.holder is not None:
+            self.lease = ModelLease(self.lease.token + 1)

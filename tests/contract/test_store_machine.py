@@ -1,0 +1,609 @@
+"""The store against a plain-Python model of it: whatever is done, in whatever order, they agree."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TypeVar, get_args
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from roost.core.errors import RoostError
+from roost.core.events import TextDelta
+from roost.core.ids import (
+    SessionId,
+    Token,
+    ToolCallId,
+    new_message_id,
+    new_session_id,
+    new_tool_call_id,
+    new_turn_id,
+)
+from roost.core.messages import Draft, Part, ToolCallPart
+from roost.core.sessions import NewSession
+from roost.core.turns import TOOL_CALL_MOVES, EndState, NewTurn, ToolCallState
+from roost.core.usage import Usage
+from roost.store.leases import Lease, session_lease
+from roost.store.sessions import SessionPatch
+from roost.store.turns import Step, TurnEnd
+from roost.store.work import Checkpoint
+from roost.testing.clock import FakeClock
+from tests.contract.store_model import ModelMessage, ModelSession, ModelTurn
+from tests.store_driver import HOLDER, OTHER_HOLDER, Driver, deltas, draft, opened, summary, text
+
+T = TypeVar("T")
+
+MOST_SESSIONS = 4
+
+picks = st.integers(0, 30)
+stale = st.sampled_from([0, 0, 0, 0, 0, 1, 2])
+"""How many claims ago the writer's token was current."""
+likely = st.sampled_from([True, True, True, True, False])
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Each rule does a thing to the store and to the model; both accept it, or refuse it alike."""
+
+    @initialize()
+    def open_folder(self) -> None:
+        self.runner = asyncio.Runner()
+        self.folder = Path(tempfile.mkdtemp(prefix="roost-machine-"))
+        self.clock = FakeClock()
+        self.sessions: list[ModelSession] = []
+        self.touched: set[SessionId] = set()
+        self.leases: list[tuple[ModelSession, Lease]] = []
+        self.again: Callable[[], Coroutine[None, None, object]] | None = None
+        self.events_read: dict[SessionId, int] = {}
+        self.opening = opened(self.folder / "data", self.clock)
+        store = self.do(self.opening.__aenter__())
+        self.ada = self.do(Driver.of(store, "Ada"))
+        self.create()
+        self.talk(1)
+        self.begin(1)
+
+    def teardown(self) -> None:
+        self.touched = {session.id for session in self.sessions}
+        try:
+            self.touched_sessions_agree()
+        finally:
+            self.do(self.opening.__aexit__(None, None, None))
+            self.runner.close()
+            shutil.rmtree(self.folder)
+
+    # How a rule works.
+
+    def do(self, work: Coroutine[None, None, T]) -> T:
+        return self.runner.run(work)
+
+    def session(self, pick: int) -> ModelSession:
+        """One of them; a deleted one now and then."""
+        alive = [session for session in self.sessions if not session.deleted]
+        session = self.sessions[0] if pick == 0 or not alive else alive[pick % len(alive)]
+        session.now = self.clock.now()
+        self.touched.add(session.id)
+        self.again = None
+        return session
+
+    def turn(self, session: ModelSession, pick: int, *, live: bool) -> ModelTurn | None:
+        """The live turn, if asked for and there is one; else any."""
+        if live and session.live_turn:
+            return session.live_turn
+        turns = list(session.turns.values())
+        return turns[pick % len(turns)] if turns else None
+
+    def both(self, model: Callable[[], object], store: Coroutine[None, None, object]) -> bool:
+        """Do it to both; whether they accept it."""
+        refusal: type[RoostError] | None = None
+        try:
+            model()
+        except RoostError as error:
+            refusal = type(error)
+        if refusal is None:
+            self.do(store)
+            return True
+        with pytest.raises(refusal) as refused:
+            self.do(store)
+        assert refused.type is refusal
+        return False
+
+    # The session itself.
+
+    @precondition(lambda self: len(self.sessions) < MOST_SESSIONS)
+    @rule()
+    def create(self) -> None:
+        id = new_session_id()
+        self.do(self.ada.sessions.create(NewSession(id=id, origin="web")))
+        self.sessions.append(ModelSession(id, self.clock.now()))
+        self.touched.add(id)
+
+    @rule(pick=picks, title=st.text(max_size=3))
+    def rename(self, pick: int, title: str) -> None:
+        session = self.session(pick)
+        update = self.ada.sessions.update(session.id, SessionPatch(title=title))
+        self.both(lambda: session.rename(title), update)
+
+    @rule(pick=picks, title=st.text(max_size=3))
+    def suggest_title(self, pick: int, title: str) -> None:
+        session = self.session(pick)
+        suggestion = self.ada.sessions.suggest_title(session.id, title)
+        self.both(lambda: session.suggest_title(title), suggestion)
+
+    @precondition(lambda self: len(self.sessions) > 1)
+    @rule(pick=picks, sure=st.sampled_from([True, False, False, False]))
+    def delete(self, pick: int, sure: bool) -> None:
+        session = self.session(pick)
+        if sure:
+            self.both(session.delete, self.ada.sessions.delete(session.id))
+
+    @precondition(lambda self: len(self.sessions) < MOST_SESSIONS)
+    @rule(pick=picks, at=st.none() | picks)
+    def branch(self, pick: int, at: int | None) -> None:
+        source = self.session(pick)
+        if source.deleted:
+            return
+        cut = source.live[at % len(source.live)] if at is not None and source.live else None
+        new = NewSession(id=new_session_id(), origin="web")
+        self.do(self.ada.history.branch(source.id, new, at=cut.id if cut else None))
+        end = cut.position if cut else source.head
+        self.adopt(new.id, source, end)
+
+    def adopt(self, id: SessionId, source: ModelSession, end: int) -> None:
+        """Model a branch: copies under new ids, which are read from the store."""
+        session = ModelSession(id, self.clock.now(), head=end)
+        copied = [message for message in source.live if message.position <= end]
+        made = self.do(self.ada.live(id))
+        assert [message.position for message in made] == [each.position for each in copied]
+        ids = {old.id: new.id for old, new in zip(copied, made, strict=True)}
+        for old, new in zip(copied, made, strict=True):
+            session.messages.append(ModelMessage(new.id, old.position, 1, 0, new.turn))
+            if old.turn is None or new.turn is None or new.turn in session.turns:
+                continue
+            turn = source.turns[old.turn]
+            session.turns[new.turn] = ModelTurn(
+                new.turn,
+                state="interrupted" if turn.live else turn.state,
+                message=ids.get(turn.message) if turn.message else None,
+                start=turn.start,
+                step=turn.step,
+                attempt=turn.attempt,
+                calls={
+                    call: "cancelled" if state in ("requested", "waiting", "running") else state
+                    for call, state in turn.calls.items()
+                },
+            )
+        self.sessions.append(session)
+        self.touched.add(id)
+
+    # Leases and time.
+
+    @rule(pick=picks, holder=st.sampled_from([HOLDER, OTHER_HOLDER]))
+    def claim(self, pick: int, holder: str) -> None:
+        session = self.session(pick)
+
+        async def claim() -> None:
+            lease = await self.ada.store.leases.claim(session_lease(session.id), holder)
+            assert (lease.token if lease else None) == tokens[0]
+            if lease is not None:
+                self.leases.append((session, lease))
+
+        tokens: list[int | None] = []
+        self.both(lambda: tokens.append(session.claim(holder)), claim())
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=picks)
+    def release(self, pick: int) -> None:
+        session, lease = self.leases[pick % len(self.leases)]
+        session.now = self.clock.now()
+        self.touched.add(session.id)
+        self.do(self.ada.store.leases.release(lease))
+        if (session.lease.token, session.lease.holder) == (lease.token, lease.holder):
+            session.release_lease()
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=picks)
+    def renew(self, pick: int) -> None:
+        session, lease = self.leases[pick % len(self.leases)]
+        session.now = self.clock.now()
+        self.touched.add(session.id)
+        renewed = self.do(self.ada.store.leases.renew(lease))
+        assert renewed == session.renew(lease.token, lease.holder)
+
+    @rule(seconds=st.sampled_from([0.2, 5, 15, 30, 31, 65]))
+    def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        for session in self.sessions:
+            session.now = self.clock.now()
+
+    @rule(crash=st.booleans())
+    def reopen(self, crash: bool) -> None:
+        """Close and open, or open the files as a crash leaves them."""
+        if crash:
+            shutil.copytree(self.folder / "data", self.folder / "copy")
+        self.do(self.opening.__aexit__(None, None, None))
+        if crash:
+            shutil.rmtree(self.folder / "data")
+            (self.folder / "copy").rename(self.folder / "data")
+        self.opening = opened(self.folder / "data", self.clock)
+        self.ada = Driver(self.do(self.opening.__aenter__()), self.ada.user)
+        self.again = None
+        for session in self.sessions:
+            session.void_lease()
+            self.touched.add(session.id)
+
+    # What usually happens, in one go: without it most runs would never get far.
+
+    @rule(pick=picks)
+    def begin(self, pick: int) -> None:
+        session = self.session(pick)
+        if not session.queue:
+            self.submit(pick, steer=False)
+        self.claim(pick, HOLDER)
+        self.start(pick, 0, first=True, old=0)
+
+    @rule(pick=picks)
+    def talk(self, pick: int) -> None:
+        self.begin(pick)
+        self.append(pick, 0, live=True, old=0, call=True, unfinished=False, merge=False)
+        self.end(pick, 0, True, 0, "completed", answer=True, release=True)
+
+    def calm_down(self, pick: int) -> None:
+        """End what is under way, so that the history can be rewritten."""
+        if self.session(pick).live_turn:
+            self.claim(pick, HOLDER)
+            self.end(pick, 0, True, 0, "cancelled", answer=True, release=True)
+        self.claim(pick, HOLDER)
+
+    # The queue.
+
+    @rule(pick=picks, steer=st.sampled_from([False, False, True]))
+    def submit(self, pick: int, steer: bool) -> None:
+        session = self.session(pick)
+        new = NewTurn(id=new_turn_id(), parts=text("Hello"), key=new_turn_id(), steer=steer)
+        if self.both(lambda: session.submit(new.id), self.ada.queue.submit(session.id, new)):
+            self.again = lambda: self.ada.queue.submit(session.id, new)
+
+    @rule(pick=picks, which=picks, remove=st.booleans())
+    def change_queued(self, pick: int, which: int, remove: bool) -> None:
+        session = self.session(pick)
+        turn = self.turn(session, which, live=False)
+        if turn is None:
+            return
+        if remove:
+            self.both(lambda: session.remove_queued(turn.id), self.ada.queue.remove(turn.id))
+        else:
+            edit = self.ada.queue.edit(turn.id, text("Edited"))
+            self.both(lambda: session.edit_queued(turn.id), edit)
+
+    # Turns.
+
+    @rule(pick=picks, which=picks, first=likely, old=stale)
+    def start(self, pick: int, which: int, first: bool, old: int) -> None:
+        session = self.session(pick)
+        turn = self.turn(session, which, live=False)
+        if first and session.queue:
+            turn = session.turns[session.queue[0]]
+        if turn is None:
+            return
+        token, message = Token(session.token - old), draft("Hello", "user")
+        if self.both(
+            lambda: session.start(token, turn.id, message),
+            self.ada.turns.start(session.id, token, turn.id, message),
+        ):
+            self.again = lambda: self.ada.turns.start(session.id, token, turn.id, message)
+
+    @rule(pick=picks, which=picks, live=likely, old=stale, retry=st.booleans())
+    def begin_attempt(self, pick: int, which: int, live: bool, old: int, retry: bool) -> None:
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=live)) is None:
+            return
+        token = Token(session.token - old)
+        if retry:
+            store = self.ada.turns.retry_step(session.id, token, turn.id)
+            self.both(lambda: session.retry_step(token, turn.id), store)
+        else:
+            store = self.ada.turns.resume(session.id, token, turn.id)
+            self.both(lambda: session.resume(token, turn.id), store)
+
+    @rule(
+        pick=picks,
+        which=picks,
+        live=likely,
+        old=stale,
+        call=st.booleans(),
+        unfinished=st.booleans(),
+        merge=likely,
+    )
+    def append(
+        self, pick: int, which: int, live: bool, old: int, call: bool, unfinished: bool, merge: bool
+    ) -> None:
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=live)) is None:
+            return
+        parts: tuple[Part, ...] = text("Step")
+        if call:
+            parts = (*parts, ToolCallPart(new_tool_call_id(), "ls", "{}"))
+        drafts = (Draft(new_message_id(), "assistant", parts),)
+        steer = session.queue[0] if merge and session.queue else None
+        if steer is not None:
+            drafts = (*drafts, draft("Faster", "user"))
+        step = Step(
+            messages=drafts,
+            usage=(Usage("p", "m", input_tokens=1, cost=1),),
+            steers=(steer,) if steer else (),
+            unfinished=unfinished,
+        )
+        token = Token(session.token - old)
+        if self.both(
+            lambda: session.append(token, turn.id, drafts, steer, unfinished),
+            self.ada.turns.append(session.id, token, turn.id, step),
+        ):
+            self.again = lambda: self.ada.turns.append(session.id, token, turn.id, step)
+
+    @rule(
+        pick=picks,
+        which=picks,
+        live=likely,
+        old=stale,
+        call=picks,
+        state=st.sampled_from(get_args(ToolCallState)),
+        legal=likely,
+    )
+    def set_tool_call(
+        self,
+        pick: int,
+        which: int,
+        live: bool,
+        old: int,
+        call: int,
+        state: ToolCallState,
+        legal: bool,
+    ) -> None:
+        session = self.session(pick)
+        turn = self.turn(session, which, live=live)
+        if turn is None or not turn.calls:
+            return
+        id: ToolCallId = list(turn.calls)[call % len(turn.calls)]
+        if legal and (moves := sorted(TOOL_CALL_MOVES[turn.calls[id]])):
+            state = moves[call % len(moves)]
+        token = Token(session.token - old)
+        self.both(
+            lambda: session.set_tool_call(token, turn.id, id, state),
+            self.ada.turns.set_tool_call(session.id, token, turn.id, id, state),
+        )
+
+    @rule(pick=picks, which=picks, live=likely, old=stale)
+    def park(self, pick: int, which: int, live: bool, old: int) -> None:
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=live)) is None:
+            return
+        token = Token(session.token - old)
+        store = self.ada.turns.park(session.id, token, turn.id)
+        self.both(lambda: session.park(token, turn.id), store)
+
+    @rule(
+        pick=picks,
+        which=picks,
+        live=likely,
+        old=stale,
+        state=st.sampled_from(get_args(EndState)),
+        answer=st.booleans(),
+        release=likely,
+    )
+    def end(
+        self,
+        pick: int,
+        which: int,
+        live: bool,
+        old: int,
+        state: EndState,
+        answer: bool,
+        release: bool,
+    ) -> None:
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=live)) is None:
+            return
+        token = Token(session.token - old)
+        drafts = (draft("Answer"),) if answer else ()
+        end = TurnEnd(state=state, messages=drafts, release=release)
+        if self.both(
+            lambda: session.end(token, turn.id, state, drafts, release),
+            self.ada.turns.end(session.id, token, turn.id, end),
+        ):
+            self.again = lambda: self.ada.turns.end(session.id, token, turn.id, end)
+
+    @rule(
+        which=picks,
+        old=stale,
+        earlier=st.sampled_from([0, 0, 1]),
+        gap=st.sampled_from([0, 0, 1, -1]),
+        words=st.text("abc", min_size=1, max_size=3),
+    )
+    def tick(self, which: int, old: int, earlier: int, gap: int, words: str) -> None:
+        """A good one, and then perhaps one that comes too late or does not join on."""
+        self.checkpoint(which, 0, 0, 0, words)
+        self.checkpoint(which, old, earlier, gap, words)
+
+    def checkpoint(self, which: int, old: int, earlier: int, gap: int, words: str) -> None:
+        """One checkpoint of every session, and every lease that was ever held."""
+        checkpoints: list[Checkpoint] = []
+        stored: dict[str, int] = {}
+        for session in self.sessions:
+            session.now = self.clock.now()
+            self.touched.add(session.id)
+            if (turn := self.turn(session, which, live=True)) is None:
+                continue
+            token, attempt = Token(session.token - old), turn.attempt - earlier
+            run = deltas(words, first=len(turn.streamed or "") + 1 + gap)
+            checkpoints.append(Checkpoint(turn.id, attempt, token, run))
+            if seq := session.checkpoint(token, turn.id, attempt, run.first_seq, words):
+                stored[turn.id] = seq
+        held = [lease for _, lease in self.leases]
+        tick = self.do(self.ada.store.work.tick(checkpoints, held))
+        self.again = lambda: self.ada.store.work.tick(checkpoints, held)
+        kept = [session.tick_lease(lease.token) for session, lease in self.leases]
+        lost = {lease.name for (_, lease), ok in zip(self.leases, kept, strict=True) if not ok}
+        # A turn without an open stream is left out; one with nothing stored yet says 0.
+        assert {turn: seq for turn, seq in tick.stored.items() if seq} == stored
+        assert tick.lost == lost
+
+    # Rewrites.
+
+    @rule(pick=picks, which=picks, old=stale, kind=st.sampled_from(["undo", "edit"]), calm=likely)
+    def take_back(self, pick: int, which: int, old: int, kind: str, calm: bool) -> None:
+        if calm:
+            self.calm_down(pick)
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=False)) is None:
+            return
+        token = Token(session.token - old)
+        if kind == "undo":
+            store = self.ada.history.undo(session.id, token, turn.id)
+            self.both(lambda: session.undo(token, turn.id), store)
+            return
+        new = NewTurn(id=new_turn_id(), parts=text("Instead"))
+        if self.both(
+            lambda: session.edit(token, turn.id, new.id),
+            self.ada.history.edit(session.id, token, turn.id, new),
+        ):
+            self.again = lambda: self.ada.history.edit(session.id, token, turn.id, new)
+
+    @rule(pick=picks, old=stale, sure=st.sampled_from([True, False, False]), calm=likely)
+    def clear(self, pick: int, old: int, sure: bool, calm: bool) -> None:
+        if calm:
+            self.calm_down(pick)
+        session = self.session(pick)
+        token = Token(session.token - old)
+        if sure:
+            self.both(lambda: session.clear(token), self.ada.history.clear(session.id, token))
+
+    @rule(
+        pick=picks,
+        old=stale,
+        begin=picks,
+        length=st.integers(1, 5),
+        late=st.sampled_from([0, 0, 1]),
+    )
+    def compact(self, pick: int, old: int, begin: int, length: int, late: int) -> None:
+        session = self.session(pick)
+        if not session.live:
+            return
+        begin %= len(session.live)
+        replaced = tuple(message.id for message in session.live[begin : begin + length])
+        compaction = summary(session.epoch - late, replaced)
+        token, note = Token(session.token - old), compaction.replacements[0].message
+        self.both(
+            lambda: session.compact(token, compaction.epoch, set(replaced), note),
+            self.ada.history.compact(session.id, token, compaction),
+        )
+
+    @rule(pick=picks, old=stale, calm=likely)
+    def restore(self, pick: int, old: int, calm: bool) -> None:
+        if calm:
+            self.calm_down(pick)
+        session = self.session(pick)
+        token = Token(session.token - old)
+        self.both(lambda: session.restore(token), self.ada.history.restore(session.id, token))
+
+    @rule(pick=picks, which=picks, begin=picks, kind=st.sampled_from(["undo", "clear", "compact"]))
+    def rewrite_and_restore(self, pick: int, which: int, begin: int, kind: str) -> None:
+        self.calm_down(pick)
+        match kind:
+            case "undo":
+                self.take_back(pick, which, 0, "undo", calm=False)
+            case "clear":
+                self.clear(pick, 0, sure=True, calm=False)
+            case _:
+                self.compact(pick, 0, begin, 3, 0)
+        self.restore(pick, 0, calm=False)
+
+    @precondition(lambda self: self.again is not None)
+    @rule()
+    def repeat(self) -> None:
+        """An answer got lost, so the caller asks again: nothing more happens."""
+        assert self.again is not None
+        self.do(self.again())
+        self.touched = {session.id for session in self.sessions}
+
+    # Agreement.
+
+    @invariant()
+    def touched_sessions_agree(self) -> None:
+        self.do(self.compare_list())
+        for session in self.sessions:
+            if session.id in self.touched:
+                self.do(self.compare(session))
+        self.touched.clear()
+
+    async def compare_list(self) -> None:
+        listed = {session.id: session for session in await self.ada.sessions.page()}
+        for session in self.sessions:
+            session.now = self.clock.now()
+            if session.deleted:
+                assert session.id not in listed
+                continue
+            found = listed.pop(session.id)
+            assert (found.state, found.queued) == (session.state, len(session.queue))
+            assert (found.revision, found.epoch) == (session.revision, session.epoch)
+            assert (found.token, found.head) == (session.token, session.head)
+            assert (found.title, found.active_at) == (session.title, session.active_at)
+            assert found.answered == session.answered
+            counters = found.counters
+            assert (counters.messages, counters.turns) == (len(session.live), session.counted_turns)
+            assert (counters.input_tokens, counters.cost) == (session.tokens_used,) * 2
+        assert listed == {}
+
+    async def compare(self, session: ModelSession) -> None:
+        holder = await self.ada.store.leases.holder(session_lease(session.id))
+        assert (holder.holder if holder else None) == session.holder
+        for turn in session.turns.values():
+            await self.compare_deltas(session, turn)
+        if session.deleted:
+            assert await self.ada.turns.of(session.id) == []
+            return
+        live = await self.ada.live(session.id)
+        assert [(m.id, m.position, m.born, m.turn) for m in live] == [
+            (m.id, m.position, m.born, m.turn) for m in session.live
+        ]
+        assert [turn.id for turn in await self.ada.queue.of(session.id)] == session.queue
+        turns = {turn.id: turn for turn in await self.ada.turns.of(session.id)}
+        assert turns.keys() == session.turns.keys()
+        for turn in session.turns.values():
+            found = turns[turn.id]
+            assert (found.state, found.message) == (turn.state, turn.message)
+            assert (found.step, found.attempt, found.undone) == (
+                turn.step,
+                turn.attempt,
+                turn.undone,
+            )
+            calls = await self.ada.turns.tool_calls(turn.id)
+            assert {call.call: call.state for call in calls} == turn.calls
+        epochs = await self.ada.history.epochs(session.id)
+        assert [(epoch.kind, epoch.revision) for epoch in epochs] == session.epochs
+        await self.compare_events(session)
+
+    async def compare_deltas(self, session: ModelSession, turn: ModelTurn) -> None:
+        runs = await self.ada.turns.deltas(turn.id)
+        streamed = "" if session.deleted else turn.streamed or ""
+        found = [each.text for run in runs for each in run.deltas if isinstance(each, TextDelta)]
+        assert "".join(found) == streamed
+        seqs = [seq for run in runs for seq in range(run.first_seq, run.last_seq + 1)]
+        assert seqs == list(range(1, len(streamed) + 1))
+
+    async def compare_events(self, session: ModelSession) -> None:
+        """Every revision since the last look has its events, each once, in order."""
+        read = self.events_read.get(session.id, 0)
+        changes = await self.ada.history.since(session.id, read)
+        assert changes.complete
+        revisions = [record.revision for record in changes.recorded]
+        assert revisions == list(range(read + 1, session.revision + 1))
+        self.events_read[session.id] = session.revision
+
+
+StoreMachine.TestCase.settings = settings(
+    max_examples=40 if settings.get_current_profile_name() == "usual" else settings().max_examples
+)
+TestStoreAgreesWithItsModel = pytest.mark.timeout(0)(StoreMachine.TestCase)

@@ -1,0 +1,240 @@
+"""A write that succeeded and whose answer was lost: asking again is harmless."""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from roost.core.errors import Conflict, NotFound, StoreUnavailable
+from roost.core.events import Deltas, TextDelta
+from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId, UserId
+from roost.core.messages import Draft, TextPart, ToolCallPart
+from roost.core.sessions import NewSession
+from roost.core.turns import NewTurn
+from roost.core.usage import Usage
+from roost.core.users import User
+from roost.store.history import Compaction, Replacement
+from roost.store.leases import Lease, session_lease
+from roost.store.sqlite.store import SqliteStore
+from roost.store.turns import OutboxEntry, Step, TurnEnd
+from roost.store.work import Checkpoint
+from roost.testing import faults
+from tests.faults.recount import recount
+from tests.faults.scene import (
+    ATTACHMENT,
+    LIVE,
+    TALK,
+    USER,
+    draft,
+    lease_of,
+    new_turn,
+    opened,
+    populate,
+    rows_of,
+)
+
+Write = Callable[[SqliteStore, Lease], Awaitable[object]]
+
+LIVE_TURN = TurnId("trn_live")
+DONE_TURN = TurnId("trn_done")
+CALL = ToolCallId("cal_2")
+STEP = Step(
+    messages=(Draft(MessageId("msg_step"), "assistant", (ToolCallPart(CALL, "look", "{}"),)),),
+    usage=(Usage("p", "m", output_tokens=3),),
+)
+END = TurnEnd(
+    state="completed",
+    messages=(draft("end"),),
+    usage=(Usage("p", "m", output_tokens=3),),
+    outbox=(OutboxEntry("out_2", "telegram:dm:1", "{}"),),
+    memory_scope="builtin",
+)
+COMPACTION = Compaction(
+    epoch=2,
+    replaced=(MessageId("msg_asked"),),
+    replacements=(Replacement(MessageId("msg_asked"), draft("short", "note")),),
+    trigger="test",
+)
+
+
+def checkpoint(lease: Lease) -> Checkpoint:
+    return Checkpoint(LIVE_TURN, 1, lease.token, Deltas(3, 3, (TextDelta("!"),)))
+
+
+REPEATABLE: dict[str, Write] = {
+    "create a user": lambda s, _: s.users.create(User(id=UserId("u"), name="bo", role="member")),
+    "create a session": lambda s, _: s.of(USER).sessions.create(
+        NewSession(id=SessionId("ses_new"), origin="cli")
+    ),
+    "submit a turn": lambda s, _: s.of(USER).queue.submit(TALK, new_turn("new")),
+    "submit a turn with a key": lambda s, _: s.of(USER).queue.submit(
+        TALK, new_turn("new", key="x")
+    ),
+    "claim a lease": lambda s, _: s.leases.claim("compaction", "host:1:task:other"),
+    "claim work": lambda s, _: s.leases.claim(session_lease(TALK), "host:1:task:other"),
+    "renew a lease": lambda s, lease: s.leases.renew(lease),
+    "release a lease": lambda s, lease: s.leases.release(lease),
+    "write deltas": lambda s, lease: s.work.tick([checkpoint(lease)], [lease]),
+    "append a step": lambda s, lease: s.of(USER).turns.append(LIVE, lease.token, LIVE_TURN, STEP),
+    "end a turn": lambda s, lease: s.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, END),
+    "put a blob": lambda s, _: s.of(USER).blobs.put_bytes(ATTACHMENT * 2, "text/plain"),
+    "put a setting": lambda s, _: s.settings.put("theme", '"light"'),
+    "point a route": lambda s, _: s.of(USER).sessions.point("cli", TALK),
+}
+
+
+async def scene(folder: Path, twin: Path | None = None) -> None:
+    async with opened(folder) as store:
+        await populate(store)
+    if twin is not None:
+        shutil.copytree(folder, twin)
+
+
+async def once(folder: Path, write: Write, prepare: Write | None = None) -> object:
+    async with opened(folder) as store:
+        lease = await lease_of(store, LIVE)
+        if prepare is not None:
+            await prepare(store, lease)
+        return await write(store, lease)
+
+
+async def answer_lost(folder: Path, write: Write, prepare: Write | None = None) -> object:
+    """The write succeeds, its answer is lost, and it is asked for again."""
+    async with opened(folder) as store:
+        lease = await lease_of(store, LIVE)
+        if prepare is not None:
+            await prepare(store, lease)
+        with faults.failing("store.commit.after"), pytest.raises(StoreUnavailable) as lost:
+            await write(store, lease)
+        assert "safe to try again" in str(lost.value)
+        return await write(store, lease)
+
+
+async def assert_the_same(tmp_path: Path, write: Write, prepare: Write | None = None) -> None:
+    await scene(tmp_path / "lost", twin=tmp_path / "plain")
+    expected = await once(tmp_path / "plain", write, prepare)
+    assert await answer_lost(tmp_path / "lost", write, prepare) == expected
+    assert rows_of(tmp_path / "lost") == rows_of(tmp_path / "plain")
+    assert recount(tmp_path / "lost") == []
+
+
+@pytest.mark.parametrize("name", REPEATABLE)
+async def test_repeat_gives_the_first_result_and_doubles_nothing(tmp_path: Path, name: str) -> None:
+    await assert_the_same(tmp_path, REPEATABLE[name])
+
+
+async def test_repeated_tool_call_states_are_one(tmp_path: Path) -> None:
+    async def append(store: SqliteStore, lease: Lease) -> object:
+        return await store.of(USER).turns.append(LIVE, lease.token, LIVE_TURN, STEP)
+
+    async def run(store: SqliteStore, lease: Lease) -> object:
+        turns = store.of(USER).turns
+        return await turns.set_tool_call(LIVE, lease.token, LIVE_TURN, CALL, "running")
+
+    await assert_the_same(tmp_path, run, append)
+
+
+async def test_repeated_start_is_one(tmp_path: Path) -> None:
+    async def end(store: SqliteStore, lease: Lease) -> object:
+        kept = TurnEnd(state="failed", reason="test", release=False)
+        return await store.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, kept)
+
+    async def start(store: SqliteStore, lease: Lease) -> object:
+        turns = store.of(USER).turns
+        return await turns.start(LIVE, lease.token, TurnId("trn_waits"), draft("waits", "user"))
+
+    await assert_the_same(tmp_path, start, end)
+
+
+async def test_repeated_edit_is_one(tmp_path: Path) -> None:
+    async def edit(store: SqliteStore, _: Lease) -> object:
+        lease = await store.leases.claim(session_lease(TALK), "host:1:task:edit")
+        assert lease is not None
+        new = NewTurn(id=TurnId("trn_edited"), parts=(TextPart("better"),))
+        return await store.of(USER).history.edit(TALK, lease.token, DONE_TURN, new)
+
+    await scene(tmp_path / "lost", twin=tmp_path / "plain")
+    expected = await once(tmp_path / "plain", edit)
+    async with opened(tmp_path / "lost") as store:
+        lease = await lease_of(store, LIVE)
+        # The first commit is the claim's.
+        with faults.failing("store.commit.after", nth=2), pytest.raises(StoreUnavailable):
+            await edit(store, lease)
+        assert await edit(store, lease) == expected
+        queue = await store.of(USER).queue.of(TALK)
+    assert [turn.id for turn in queue] == ["trn_edited"]
+    assert recount(tmp_path / "lost") == []
+
+
+async def test_repeated_branch_is_one(tmp_path: Path) -> None:
+    await scene(tmp_path)
+
+    async def branch(store: SqliteStore, _: Lease) -> object:
+        new = NewSession(id=SessionId("ses_branch"), origin="web")
+        return await store.of(USER).history.branch(TALK, new)
+
+    await answer_lost(tmp_path, branch)
+    rows = rows_of(tmp_path)
+    assert sum("ses_branch" in row for row in rows["sessions"]) == 1
+    assert sum("ses_branch" in row for row in rows["messages"]) == 4
+    assert recount(tmp_path) == []
+
+
+async def test_repeated_import_is_one(tmp_path: Path) -> None:
+    await scene(tmp_path / "from")
+    async with opened(tmp_path / "from") as store:
+        document = await store.of(USER).transfer.export(TALK)
+    async with opened(tmp_path / "to") as store:
+        await store.users.create(User(id=USER, name="ann", role="admin"))
+        transfer = store.of(USER).transfer
+        # The first commit is the attachment's.
+        with faults.failing("store.commit.after", nth=2), pytest.raises(StoreUnavailable):
+            await transfer.load(document)
+        imported = await transfer.load(document)
+        assert not imported.created
+        assert imported.session.counters.messages == 4
+    assert recount(tmp_path / "to", logs=False) == []
+
+
+REFUSED: dict[str, tuple[Write, type[Exception]]] = {
+    "undo": (lambda s, lease: s.of(USER).history.undo(TALK, lease.token, DONE_TURN), Conflict),
+    "compact": (
+        lambda s, lease: s.of(USER).history.compact(TALK, lease.token, COMPACTION),
+        Conflict,
+    ),
+    "delete": (lambda s, _: s.of(USER).sessions.delete(TALK), NotFound),
+    "remove from the queue": (lambda s, _: s.of(USER).queue.remove(TurnId("trn_waits")), Conflict),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_repeat_of_what_can_be_done_only_once_is_refused_and_changes_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    write, refusal = REFUSED[name]
+    await scene(tmp_path)
+    async with opened(tmp_path) as store:
+        lease = await lease_of(store, TALK)
+        with faults.failing("store.commit.after"), pytest.raises(StoreUnavailable):
+            await write(store, lease)
+        done = rows_of(tmp_path)
+        with pytest.raises(refusal):
+            await write(store, lease)
+        assert rows_of(tmp_path) == done
+    assert recount(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", REPEATABLE)
+async def test_failed_before_the_commit_nothing_is_written(tmp_path: Path, name: str) -> None:
+    write = REPEATABLE[name]
+    await scene(tmp_path / "failed", twin=tmp_path / "plain")
+    async with opened(tmp_path / "failed") as store:
+        lease = await lease_of(store, LIVE)
+        before = rows_of(tmp_path / "failed")
+        with faults.failing("store.commit.before"), pytest.raises(StoreUnavailable):
+            await write(store, lease)
+        assert rows_of(tmp_path / "failed") == before
+        result = await write(store, lease)
+    assert result == await once(tmp_path / "plain", write)
+    assert rows_of(tmp_path / "failed") == rows_of(tmp_path / "plain")

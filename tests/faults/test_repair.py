@@ -1,0 +1,318 @@
+"""Damaged stores: found at the start, copied before anything else, rescued as far as they go."""
+
+import asyncio
+import contextlib
+import itertools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from roost.core.clock import SystemClock
+from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned
+from roost.core.ids import BlobId, MessageId, SessionId, TurnId
+from roost.core.messages import Draft, FilePart, TextPart
+from roost.core.sessions import NewSession
+from roost.core.turns import NewTurn
+from roost.core.usage import Usage
+from roost.store.folder import DATABASE
+from roost.store.sqlite.connect import Connection
+from roost.store.sqlite.repair import Repair, check, repair
+from roost.store.sqlite.store import SqliteStore
+from roost.store.turns import TurnEnd
+from tests.faults.recount import recount
+from tests.faults.scene import ATTACHMENT, TALK, USER, lease_of, opened, populate, rows_of
+
+DEADLINE = 20.0
+BIG = SessionId("ses_big")
+TURNS = 150
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("filled")
+    asyncio.run(fill(folder))
+    return folder
+
+
+@pytest.fixture
+def data(filled: Path, tmp_path: Path) -> Path:
+    """A store of its own for each test, to damage."""
+    return shutil.copytree(filled, tmp_path / "data")
+
+
+async def fill(folder: Path) -> None:
+    """Enough that every table of weight has many pages."""
+    async with opened(folder, SystemClock()) as store:
+        await populate(store)
+        me = store.of(USER)
+        for session in (BIG, *(SessionId(f"ses_{number:03}") for number in range(40))):
+            await me.sessions.create(NewSession(id=session, origin="web", title="t" * 200))
+        for number in range(TURNS):
+            await talk(store, number)
+
+
+async def talk(store: SqliteStore, number: int) -> None:
+    me = store.of(USER)
+    turn = TurnId(f"trn_big_{number:04}")
+    asked = Draft(MessageId(f"msg_asked_{number:04}"), "user", (TextPart(f"question {number}"),))
+    answer = Draft(
+        MessageId(f"msg_answer_{number:04}"),
+        "assistant",
+        (TextPart(f"answer {number} " + "word " * 300),),
+    )
+    await me.queue.submit(BIG, NewTurn(id=turn, parts=asked.parts))
+    lease = await lease_of(store, BIG)
+    await me.turns.start(BIG, lease.token, turn, asked)
+    usage = (Usage("p", "m", output_tokens=1, cost=1),)
+    end = TurnEnd(state="completed", messages=(answer,), usage=usage)
+    await me.turns.end(BIG, lease.token, turn, end)
+
+
+def pages(folder: Path, name: str) -> list[int]:
+    """The pages of a table or an index, its root first."""
+    connection = Connection(str(folder / DATABASE))
+    found = connection.rows(
+        "SELECT pageno FROM dbstat WHERE name = ? AND pagetype <> 'overflow' ORDER BY path", (name,)
+    )
+    connection.close()
+    return [int(str(page)) for (page,) in found]
+
+
+def scribble(folder: Path, *numbers: int) -> None:
+    """Overwrite whole pages with garbage."""
+    path = folder / DATABASE
+    content = bytearray(path.read_bytes())
+    size = int.from_bytes(content[16:18])
+    for number in numbers:
+        content[(number - 1) * size : number * size] = bytes(
+            itertools.islice(itertools.cycle(b"\xde\xad\xbe\xef"), size)
+        )
+    path.write_bytes(content)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: data
+        for path in folder.glob(f"{DATABASE}*")
+        if not path.name.endswith("-shm") and (data := path.read_bytes())
+    }
+
+
+async def assert_refused(folder: Path) -> None:
+    with pytest.raises(StoreDamaged, match="Run `roost doctor --repair`; it makes a copy first"):
+        async with opened(folder):
+            pass
+
+
+async def repaired(folder: Path) -> Repair:
+    """Repair it, and see that the result is a whole store and the copy is what was there."""
+    await assert_refused(folder)
+    damaged = contents(folder)
+    result = repair(folder, "0")
+    assert contents(result.copy) == damaged
+    assert sorted(path.name for path in folder.glob("rescued*")) == []
+    assert check(folder) == []
+    assert recount(folder, logs=False) == []
+    return result
+
+
+async def found_by_search(folder: Path, words: str) -> list[str]:
+    async with opened(folder, SystemClock()) as store:
+        me = store.of(USER)
+        async with asyncio.timeout(DEADLINE):
+            while not (hits := await me.search(words, limit=100)):
+                await store.settings.put("poll", "1")
+        return [hit.message for hit in hits]
+
+
+Damage = Callable[[Path], None]
+
+
+def middle_of(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        found = pages(folder, name)
+        assert len(found) > 2, f"{name} is too small for this test"
+        scribble(folder, found[len(found) // 2])
+
+    return damage
+
+
+async def test_page_in_the_middle_of_the_messages(data: Path) -> None:
+    before = rows_of(data)
+    middle_of("messages")(data)
+    result = await repaired(data)
+    assert "some rows of messages could not be read" in result.lost
+    after = rows_of(data)
+    lost = len(before["messages"]) - len(after["messages"])
+    assert 0 < lost < 20
+    assert result.kept["messages"] == len(after["messages"])
+    for table in ("users", "epochs", "events", "tool_calls", "usage", "outbox", "secrets"):
+        assert after[table] == before[table], table
+    assert await found_by_search(data, f"answer {TURNS - 1}") == [f"msg_answer_{TURNS - 1:04}"]
+
+
+async def test_two_pages_far_apart_cost_only_their_own_rows(data: Path) -> None:
+    before = rows_of(data)["messages"]
+    leaves = pages(data, "messages")[1:]
+    scribble(data, leaves[len(leaves) // 10], leaves[-len(leaves) // 10])
+    await repaired(data)
+    assert 0 < len(before) - len(rows_of(data)["messages"]) < 20
+
+
+def in_an_index_of(folder: Path, table: str) -> int:
+    """A page of the longest index of a table."""
+    connection = Connection(str(folder / DATABASE))
+    names = connection.rows("SELECT name FROM pragma_index_list(?)", (table,))
+    connection.close()
+    return max((pages(folder, str(name)) for (name,) in names), key=len)[-1]
+
+
+@pytest.mark.parametrize("table", ["messages", "turns", "sessions", "users"])
+async def test_damaged_index_loses_nothing(data: Path, table: str) -> None:
+    before = rows_of(data)
+    scribble(data, in_an_index_of(data, table))
+    result = await repaired(data)
+    assert result.lost == []
+    after = rows_of(data)
+    assert {table: rows for table, rows in after.items() if table != "schema"} == {
+        table: rows for table, rows in before.items() if table != "schema"
+    }
+
+
+async def test_damaged_search_index_is_made_again(data: Path) -> None:
+    await found_by_search(data, f"answer {TURNS - 1}")
+    scribble(data, pages(data, "search_data")[-1])
+    result = await repaired(data)
+    assert result.lost == []
+    assert await found_by_search(data, "answer 7") == ["msg_answer_0007"]
+
+
+async def test_lost_sessions_get_stand_ins_for_the_same_user(data: Path) -> None:
+    before = rows_of(data)
+    scribble(data, pages(data, "sessions")[0])
+    result = await repaired(data)
+    assert "some rows of sessions could not be read" in result.lost
+    assert any("sessions' own rows" in lost for lost in result.lost)
+    assert rows_of(data)["messages"] == before["messages"]
+    async with opened(data) as store:
+        me = store.of(USER)
+        history = await me.history.load(BIG)
+        assert history.session.title == "Recovered session"
+        assert len(history.messages) == TURNS * 2
+        await me.queue.submit(BIG, NewTurn(id=TurnId("trn_on"), parts=(TextPart("go on"),)))
+
+
+async def test_lost_users_get_stand_ins_of_whom_one_is_administrator(data: Path) -> None:
+    scribble(data, pages(data, "users")[0])
+    result = await repaired(data)
+    assert "1 user accounts; stand-ins were made" in result.lost
+    async with opened(data) as store:
+        assert [(user.id, user.role) for user in await store.users.all()] == [(USER, "admin")]
+        assert len((await store.of(USER).history.load(BIG)).messages) == TURNS * 2
+
+
+@pytest.mark.parametrize("table", ["blobs", "session_blobs"])
+async def test_attachments_are_found_again_by_their_bytes(data: Path, table: str) -> None:
+    scribble(data, pages(data, table)[0])
+    await repaired(data)
+    async with opened(data) as store:
+        me = store.of(USER)
+        (first, *_) = (await me.history.load(TALK)).messages
+        part = first.parts[1]
+        assert isinstance(part, FilePart)
+        assert await me.blobs.read_bytes(BlobId(part.blob)) == ATTACHMENT
+        await store.upkeep.run()
+        assert await me.blobs.read_bytes(BlobId(part.blob)) == ATTACHMENT
+
+
+async def test_every_single_damaged_page_is_found_and_survived(tmp_path: Path) -> None:
+    """Whatever page is hit: never a raw error, and what is rescued is a whole store."""
+    async with opened(tmp_path / "whole") as store:
+        await populate(store)
+    whole = (tmp_path / "whole" / DATABASE).read_bytes()
+    size = int.from_bytes(whole[16:18])
+    rescued = 0
+    for number in range(1, len(whole) // size + 1):
+        folder = tmp_path / f"page {number}"
+        folder.mkdir()
+        (folder / DATABASE).write_bytes(whole)
+        scribble(folder, number)
+        if not check(folder):
+            continue  # a free page
+        with contextlib.suppress(StoreDamaged):
+            async with opened(folder):
+                pass
+        with contextlib.suppress(StoreDamaged):
+            repair(folder, "0")
+            rescued += 1
+            assert check(folder) == [], number
+            assert recount(folder, logs=False, blobs=False) == [], number
+    assert rescued > 20
+
+
+async def test_truncated_file(data: Path) -> None:
+    path = data / DATABASE
+    before = len(rows_of(data)["messages"])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    result = await repaired(data)
+    assert result.lost
+    assert 0 < len(rows_of(data)["messages"]) < before
+
+
+async def test_garbage_in_place_of_the_log_is_no_damage(data: Path) -> None:
+    before = rows_of(data)
+    (data / f"{DATABASE}-wal").write_bytes(b"garbage" * 10_000)
+    async with opened(data) as store:
+        await store.settings.put("theme", '"light"')
+    assert rows_of(data)["messages"] == before["messages"]
+    assert check(data) == []
+    assert recount(data) == []
+
+
+def page_one(folder: Path) -> None:
+    scribble(folder, 1)
+
+
+def schema_only(folder: Path) -> None:
+    """The header stays, so that it still says whose file it is."""
+    path = folder / DATABASE
+    content = bytearray(path.read_bytes())
+    content[100:1000] = b"\xff" * 900
+    path.write_bytes(content)
+
+
+def not_a_database(folder: Path) -> None:
+    (folder / DATABASE).write_bytes(b"not a database at all" * 500)
+
+
+@pytest.mark.parametrize("damage", [page_one, schema_only, not_a_database])
+async def test_store_beyond_rescue_is_refused_and_left_as_it_was(
+    data: Path, damage: Damage
+) -> None:
+    damage(data)
+    await assert_refused(data)
+    before = contents(data)
+    names = {path.name for path in data.iterdir()}
+    with pytest.raises(StoreDamaged):
+        repair(data, "0")
+    assert contents(data) == before
+    left = {path.name for path in data.iterdir()} - names
+    assert left <= {f"{DATABASE}-wal", f"{DATABASE}-shm"}
+
+
+async def test_two_repairs_in_one_second_keep_two_copies(data: Path) -> None:
+    copies: set[Path] = set()
+    for _ in range(2):
+        scribble(data, in_an_index_of(data, "messages"))
+        copies.add((await repaired(data)).copy)
+    assert len(copies) == 2
+
+
+async def test_store_in_use_is_not_repaired(tmp_path: Path) -> None:
+    async with opened(tmp_path):
+        with pytest.raises(StoreOwned):
+            repair(tmp_path, "0")
+    with pytest.raises(DataFolderError, match="Nothing to repair"):
+        repair(tmp_path / "elsewhere", "0")

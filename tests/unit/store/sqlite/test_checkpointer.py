@@ -1,0 +1,74 @@
+"""The write-ahead log is emptied beside the writer, whoever reads."""
+
+import asyncio
+import itertools
+import threading
+from pathlib import Path
+
+from roost.store.folder import DATABASE
+from roost.store.operations import Operation, query
+from tests.faults.engines import DEADLINE, engine_in, put
+
+MB = 1 << 20
+
+
+async def write_much(folder: Path, megabytes: int) -> int:
+    """Under readers that come and go; the size of the log at its longest."""
+    longest = 0
+    async with engine_in(folder) as engine:
+        stop = asyncio.Event()
+
+        def look() -> Operation[None]:
+            for _ in range(20):
+                yield query("secret_names", user="")
+
+        async def read_on() -> None:
+            while not stop.is_set():
+                await engine.read(look)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(3):
+                tasks.create_task(read_on())
+            for number in range(megabytes):
+                writes = [put(f"{n}", f"{number:06}" * 10_000) for n in range(16)]
+                await asyncio.gather(*[engine.write(write) for write in writes])
+                longest = max(longest, (folder / f"{DATABASE}-wal").stat().st_size)
+            stop.set()
+    return longest
+
+
+async def test_log_stays_short_under_steady_writes_and_reads(tmp_path: Path) -> None:
+    assert await write_much(tmp_path, 150) < 100 * MB
+
+
+async def test_log_shrinks_again_once_a_long_read_has_ended(tmp_path: Path) -> None:
+    entered, until = threading.Event(), threading.Event()
+
+    def hold() -> Operation[None]:
+        yield query("secret_names", user="")
+        entered.set()
+        assert until.wait(DEADLINE)
+
+    log = tmp_path / f"{DATABASE}-wal"
+    async with engine_in(tmp_path) as engine:
+        reading = asyncio.create_task(engine.read(hold))
+        assert await asyncio.to_thread(entered.wait, DEADLINE)
+        for number in range(80):
+            writes = [put(f"{n}", f"{number:06}" * 10_000) for n in range(16)]
+            await asyncio.gather(*[engine.write(write) for write in writes])
+        grown = log.stat().st_size
+        assert grown > 70 * MB
+        until.set()
+        await reading
+        async with asyncio.timeout(DEADLINE):
+            for number in itertools.count():
+                await engine.write(put("key", f"{number:06}" * 10_000))
+                if log.stat().st_size < grown:
+                    break
+        assert log.stat().st_size <= 64 * MB
+
+
+async def test_log_is_gone_after_closing(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        await engine.write(put("key"))
+    assert [file.name for file in tmp_path.iterdir()] == [DATABASE]

@@ -1,0 +1,140 @@
+"""Blobs: stored once, read in pieces, forgotten when nobody names them, and only then."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from roost.core.errors import NotFound, StoreUnavailable
+from roost.core.ids import BlobId, SessionId
+from roost.core.messages import FilePart
+from roost.store.blobs import Blob
+from roost.store.folder import BLOBS
+from roost.store.upkeep import DAY
+from roost.testing.clock import FakeClock
+from roost.testing.faults import FaultError, failing
+from tests.store_driver import Driver, new_turn
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in (folder / BLOBS).rglob("*") if path.is_file()]
+
+
+def name_of(data: bytes) -> BlobId:
+    return BlobId(hashlib.sha256(data).hexdigest())
+
+
+async def test_bytes_come_back_under_the_name_of_their_content(ada: Driver) -> None:
+    for data in (b"", b"owl", bytes(range(256)) * 4096):
+        blob = await ada.blobs.put_bytes(data, "text/plain")
+        assert blob == Blob(name_of(data), "text/plain", len(data))
+        assert await ada.blobs.get(blob.id) == blob
+        assert await ada.blobs.read_bytes(blob.id) == data
+
+
+async def test_large_blob_is_read_and_written_in_pieces(ada: Driver) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(64):
+            yield bytes([number]) * 16_384
+
+    blob = await ada.blobs.put(pieces(), "application/x")
+    assert blob.size == 1 << 20
+    chunks = [chunk async for chunk in ada.blobs.read(blob.id)]
+    assert len(chunks) > 1
+    assert b"".join(chunks) == b"".join([bytes([number]) * 16_384 for number in range(64)])
+
+
+async def test_same_bytes_are_stored_once_for_all_users(
+    ada: Driver, bob: Driver, folder: Path
+) -> None:
+    puts = [who.blobs.put_bytes(b"owl", "text/plain") for who in (ada, bob) for _ in range(5)]
+    assert len({blob.id for blob in await asyncio.gather(*puts)}) == 1
+    assert [path.name for path in files(folder)] == [name_of(b"owl")]
+
+
+async def test_upload_that_breaks_off_leaves_nothing(ada: Driver, folder: Path) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"owl"
+        raise ConnectionResetError
+
+    with pytest.raises(StoreUnavailable):
+        await ada.blobs.put(broken(), "text/plain")
+    assert files(folder) == []
+
+
+async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> None:
+    with failing("blob.write.before"), pytest.raises(FaultError):
+        await ada.blobs.put_bytes(b"owl", "text/plain")
+    with failing("store.commit.before"), pytest.raises(StoreUnavailable):
+        await ada.blobs.put_bytes(b"owl", "text/plain")
+    assert files(folder) == []
+    with pytest.raises(NotFound):
+        await ada.blobs.get(name_of(b"owl"))
+
+
+async def test_missing_file_is_a_clear_error(ada: Driver, folder: Path) -> None:
+    blob = await ada.blobs.put_bytes(b"owl", "text/plain")
+    files(folder)[0].unlink()
+    with pytest.raises(StoreUnavailable):
+        await ada.blobs.read_bytes(blob.id)
+
+
+async def attach(ada: Driver, session: SessionId, blob: Blob) -> None:
+    part = FilePart(blob.id, blob.media_type, "x", blob.size)
+    await ada.queue.submit(session, replace(new_turn(), parts=(part,)))
+
+
+async def test_blob_that_no_session_names_is_forgotten_after_a_day(
+    ada: Driver, bob: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    named = await ada.blobs.put_bytes(b"named", "text/plain")
+    await attach(ada, session, named)
+    loose = await ada.blobs.put_bytes(b"loose", "text/plain")
+    await bob.blobs.put_bytes(b"named", "text/plain")
+    clock.advance(DAY - 1)
+    fresh = await ada.blobs.put_bytes(b"fresh", "text/plain")
+    assert (await ada.store.upkeep.run()).blobs == 0
+    clock.advance(2)
+    assert (await ada.store.upkeep.run()).blobs == 2, "the loose one, and Bob's right to the named"
+    with pytest.raises(NotFound):
+        await ada.blobs.get(loose.id)
+    with pytest.raises(NotFound):
+        await bob.blobs.get(named.id)
+    assert await ada.blobs.read_bytes(named.id) == b"named"
+    assert {path.name for path in files(folder)} == {named.id, fresh.id}
+
+
+async def test_putting_it_again_gives_it_another_day(ada: Driver, clock: FakeClock) -> None:
+    blob = await ada.blobs.put_bytes(b"owl", "text/plain")
+    clock.advance(DAY - 1)
+    await ada.blobs.put_bytes(b"owl", "text/plain")
+    clock.advance(2)
+    await ada.store.upkeep.run()
+    assert await ada.blobs.read_bytes(blob.id) == b"owl"
+
+
+async def test_blob_of_a_deleted_session_is_forgotten_once_that_is_purged(
+    ada: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    await attach(ada, session, await ada.blobs.put_bytes(b"owl", "text/plain"))
+    await ada.sessions.delete(session)
+    clock.advance(2 * DAY)
+    async with asyncio.timeout(10):
+        while files(folder):
+            await ada.store.upkeep.run()
+
+
+async def test_blob_put_while_it_is_being_forgotten_is_there_afterwards(
+    ada: Driver, clock: FakeClock
+) -> None:
+    contents = [f"owl {number}".encode() for number in range(150)]
+    for _ in range(4):
+        await asyncio.gather(*[ada.blobs.put_bytes(data, "text/plain") for data in contents])
+        clock.advance(2 * DAY)
+        puts = [ada.blobs.put_bytes(data, "text/plain") for data in reversed(contents)]
+        await asyncio.gather(ada.store.upkeep.run(), *puts)
+        for data in contents:
+            assert await ada.blobs.read_bytes(name_of(data)) == data

@@ -1,0 +1,283 @@
+"""Histories: read whole, by page or since a revision; taken back, cleared, restored, branched."""
+
+import pytest
+from msgspec.structs import replace
+
+from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
+from roost.core.events import HistoryRewritten
+from roost.core.ids import SessionId, TurnId, new_message_id
+from roost.core.messages import Draft, FilePart
+from roost.core.sessions import Parent
+from roost.core.usage import Usage
+from roost.store.turns import Step
+from roost.store.upkeep import DAY
+from roost.testing.clock import FakeClock
+from tests.store_driver import Driver, new_session, new_turn, summary, text
+
+
+@pytest.fixture
+async def turns(ada: Driver, session: SessionId) -> list[TurnId]:
+    """Three turns, two messages each."""
+    return [await ada.talk(session, f"Question {n}", f"Answer {n}") for n in range(3)]
+
+
+async def test_load_gives_what_a_reader_lacks(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    whole = await ada.history.load(session)
+    assert [message.position for message in whole.messages] == [1, 2, 3, 4, 5, 6]
+    assert [message.turn for message in whole.messages] == [t for t in turns for _ in range(2)]
+    rest = await ada.history.load(session, after=4)
+    assert rest.messages == whole.messages[4:]
+    assert (await ada.history.load(session, after=99)).messages == ()
+
+
+async def test_pages_go_back_and_are_not_moved_by_appends(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    live = await ada.live(session)
+    last = await ada.history.page(session, limit=4)
+    assert list(last) == live[2:]
+    await ada.talk(session)
+    assert list(await ada.history.page(session, before=last[0].position, limit=4)) == live[:2]
+    assert await ada.history.page(session, before=1) == ()
+
+
+@pytest.mark.parametrize("limit", [0, 201])
+async def test_page_has_a_size_that_makes_sense(
+    ada: Driver, session: SessionId, limit: int
+) -> None:
+    with pytest.raises(InvalidInput):
+        await ada.history.page(session, limit=limit)
+
+
+async def test_since_gives_every_event_after_a_revision_with_its_messages(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    all_of_it = await ada.history.since(session, 0)
+    assert all_of_it.complete
+    assert [record.revision for record in all_of_it.recorded] == list(range(1, 11))
+    assert list(all_of_it.messages) == await ada.live(session)
+    last = await ada.history.since(session, 9)
+    assert last.recorded == all_of_it.recorded[9:]
+    assert list(last.messages) == (await ada.live(session))[5:]
+    nothing = await ada.history.since(session, 10)
+    assert (nothing.complete, nothing.recorded, nothing.messages) == (True, (), ())
+
+
+async def test_since_says_when_it_can_not_tell_everything(
+    ada: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    await ada.talk(session)
+    clock.advance(31 * DAY)
+    await ada.submit(session)
+    await ada.store.upkeep.run()
+    assert not (await ada.history.since(session, 0)).complete
+    assert (await ada.history.since(session, 4)).complete
+    assert not (await ada.history.since(session, 99)).complete, "of another life of the session"
+
+
+async def test_undo_takes_back_a_turn_and_all_after_it_but_not_the_queue(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    waiting = await ada.submit(session, "Waiting")
+    lease = await ada.claim(session)
+    written = await ada.history.undo(session, lease.token, turns[1])
+    assert await ada.texts(session) == ["Question 0", "Answer 0"]
+    found = await ada.sessions.get(session)
+    assert (found.epoch, found.head) == (written.epoch, written.head) == (1, 6)
+    assert (found.counters.messages, found.counters.turns) == (2, 1)
+    undone = [turn.undone for turn in await ada.turns.of(session)]
+    assert undone == [None, 1, 1, None]
+    assert [turn.id for turn in await ada.queue.of(session)] == [waiting]
+    last = (await ada.history.since(session, written.revision - 1)).recorded
+    assert [record.events for record in last] == [(HistoryRewritten(1, "undo"),)]
+
+
+async def test_messages_after_an_undo_take_new_places(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, turns[1])
+    await ada.store.leases.release(lease)
+    await ada.talk(session, "Other", "Way")
+    places = [(message.position, message.born) for message in await ada.live(session)]
+    assert places == [(1, 0), (2, 0), (7, 1), (8, 1)]
+
+
+async def test_what_is_not_in_the_history_can_not_be_undone(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    waiting = await ada.submit(session)
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, turns[2])
+    before = await ada.everything(session)
+    for turn, error in ((turns[2], Conflict), (waiting, NotFound), (TurnId("trn_x"), NotFound)):
+        with pytest.raises(error):
+            await ada.history.undo(session, lease.token, turn)
+    assert await ada.everything(session) == before
+
+
+async def test_edit_puts_the_new_message_first_in_the_queue(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    waiting = await ada.submit(session, "Waiting")
+    lease = await ada.claim(session)
+    new = new_turn("Better question")
+    written = await ada.history.edit(session, lease.token, turns[2], new)
+    assert [turn.id for turn in await ada.queue.of(session)] == [new.id, waiting]
+    assert (await ada.texts(session))[-1] == "Answer 1"
+    again = await ada.history.edit(session, lease.token, turns[2], new)
+    assert again == written
+    other = replace(new, parts=text("Another"))
+    with pytest.raises(KeyReused):
+        await ada.history.edit(session, lease.token, turns[1], other)
+    assert (await ada.sessions.get(session)).epoch == 1
+
+
+async def test_clear_begins_anew_under_the_same_id(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    before = await ada.live(session)
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    assert await ada.live(session) == []
+    assert [m.id for m in await ada.history.replaced(session, 1)] == [m.id for m in before]
+    await ada.history.restore(session, lease.token)
+    assert await ada.live(session) == before
+
+
+async def test_undo_can_be_taken_back_until_something_is_said(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    before = await ada.live(session)
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, turns[1])
+    await ada.history.restore(session, lease.token)
+    assert await ada.live(session) == before
+    assert (await ada.sessions.get(session)).counters.turns == 3
+    assert {turn.undone for turn in await ada.turns.of(session)} == {None}
+
+    await ada.history.undo(session, lease.token, turns[2])
+    await ada.store.leases.release(lease)
+    await ada.talk(session)
+    lease = await ada.claim(session)
+    with pytest.raises(Conflict):
+        await ada.history.restore(session, lease.token)
+
+
+async def test_history_that_was_never_rewritten_has_nothing_to_restore(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    lease = await ada.claim(session)
+    with pytest.raises(Conflict):
+        await ada.history.restore(session, lease.token)
+    await ada.history.edit(session, lease.token, turns[2], new_turn())
+    with pytest.raises(Conflict):
+        await ada.history.restore(session, lease.token)
+
+
+async def test_second_compaction_replaces_the_first_ones_summary(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    await ada.compact(session, "First summary")
+    await ada.talk(session, "More", "Of it")
+    await ada.compact(session, "Second summary")
+    assert await ada.texts(session) == ["Second summary"]
+    assert (await ada.sessions.get(session)).epoch == 2
+    lease = await ada.claim(session)
+    await ada.history.restore(session, lease.token)
+    assert await ada.texts(session) == ["First summary", "More", "Of it"]
+
+
+async def test_compactions_usage_is_counted(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    first = (await ada.live(session))[0].id
+    lease = await ada.claim(session)
+    usage = Usage("p", "m", input_tokens=3, cost=4)
+    compaction = replace(summary(0, (first,)), usage=(usage,))
+    await ada.history.compact(session, lease.token, compaction)
+    counters = (await ada.sessions.get(session)).counters
+    assert (counters.input_tokens, counters.cost) == (3, 4)
+
+
+async def test_branch_copies_the_live_history_under_new_ids(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    before = await ada.everything(session)
+    new = new_session("cli")
+    branch = await ada.history.branch(session, new)
+    assert (branch.id, branch.origin) == (new.id, "cli")
+    assert branch.parent == Parent(session, "branch")
+    assert (branch.revision, branch.epoch, branch.counters.messages) == (1, 0, 6)
+    assert await ada.texts(new.id) == await ada.texts(session)
+    mine, copied = await ada.live(session), await ada.live(new.id)
+    assert not {message.id for message in mine} & {message.id for message in copied}
+    assert not {message.turn for message in mine} & {message.turn for message in copied}
+    assert [message.created_at for message in mine] == [message.created_at for message in copied]
+    assert await ada.everything(session) == before
+    assert await ada.history.branch(session, new) == branch
+
+
+async def test_branch_and_source_go_their_own_ways(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    branch = (await ada.history.branch(session, new_session())).id
+    await ada.talk(branch, "This", "Way")
+    await ada.talk(session, "That", "Way")
+    copies = await ada.turns.of(branch)
+    lease = await ada.claim(branch)
+    await ada.history.undo(branch, lease.token, copies[1].id)
+    assert await ada.texts(branch) == ["Question 0", "Answer 0"]
+    assert (await ada.texts(session))[-2:] == ["That", "Way"]
+
+
+async def test_branch_at_a_message_ends_with_it(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    third = (await ada.live(session))[2]
+    branch = await ada.history.branch(session, new_session(), at=third.id)
+    assert await ada.texts(branch.id) == ["Question 0", "Answer 0", "Question 1"]
+    assert (branch.head, branch.counters.messages, branch.counters.turns) == (3, 3, 2)
+    assert branch.parent == Parent(session, "branch", third.id)
+
+
+async def test_branch_during_a_turn_stops_short_where_it_was(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    branch = (await ada.history.branch(run.session, new_session())).id
+    (turn,) = await ada.turns.of(branch)
+    assert turn.state == "interrupted"
+    (copied,) = await ada.turns.tool_calls(turn.id)
+    assert (copied.call, copied.state) == (call, "cancelled")
+    assert (await ada.sessions.get(branch)).state == "idle"
+    assert (await ada.turns.get(run.turn)).state == "running"
+
+
+async def test_branch_at_what_is_not_in_the_history_is_refused(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    gone = (await ada.live(session))[0].id
+    await ada.compact(session)
+    for message in (gone, new_message_id()):
+        with pytest.raises(NotFound):
+            await ada.history.branch(session, new_session(), at=message)
+    assert len(await ada.sessions.page()) == 1
+
+
+async def test_branch_keeps_its_attachments_when_the_source_is_deleted(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    blob = await ada.blobs.put_bytes(b"owl", "image/png")
+    shown = Draft(
+        new_message_id(), "assistant", (FilePart(blob.id, blob.media_type, "owl.png", 3),)
+    )
+    await ada.turns.append(run.session, run.token, run.turn, Step(messages=(shown,)))
+    branch = (await ada.history.branch(run.session, new_session())).id
+    await ada.sessions.delete(run.session)
+    clock.advance(2 * DAY)
+    await ada.store.upkeep.run()
+    assert [each.id for each in await ada.blobs.of_session(branch)] == [blob.id]
+    assert await ada.blobs.read_bytes(blob.id) == b"owl"

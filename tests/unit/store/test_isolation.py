@@ -1,0 +1,231 @@
+"""Two users of one store: whatever one asks about the other's things, there is nothing there."""
+
+from collections.abc import Awaitable, Callable
+from inspect import getmembers, iscoroutinefunction, isfunction
+from typing import NamedTuple
+
+import pytest
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId
+from roost.core.messages import FilePart
+from roost.core.sessions import NewSession, Parent
+from roost.store.blobs import Blobs
+from roost.store.history import Histories
+from roost.store.queue import Queue
+from roost.store.search import Search, SearchFilter
+from roost.store.sessions import SessionPatch, Sessions
+from roost.store.transfer import Transfer
+from roost.store.turns import Step, TurnEnd, Turns
+from tests.store_driver import (
+    CONFIG,
+    PROMPT,
+    Driver,
+    Run,
+    draft,
+    new_session,
+    new_turn,
+    summary,
+    text,
+)
+
+
+class Theirs(NamedTuple):
+    """Everything of Ada's that Bob might name, tokens included."""
+
+    session: SessionId
+    token: Token
+    past: TurnId
+    running: TurnId
+    queued: TurnId
+    call: ToolCallId
+    message: MessageId
+    blob: BlobId
+
+
+@pytest.fixture
+async def theirs(ada: Driver, session: SessionId) -> Theirs:
+    blob = await ada.blobs.put_bytes(b"secret", "text/plain")
+    past = await ada.talk(session, "secret plans", "secret answer")
+    await ada.sessions.point("web", session)
+    lease = await ada.claim(session)
+    await ada.sessions.configure(session, lease.token, CONFIG, PROMPT)
+    run: Run = await ada.start(await ada.submit(session, "secret"), lease)
+    call = await ada.call_tool(run)
+    await ada.turns.set_tool_call(session, run.token, run.turn, call.call, "running")
+    attached = FilePart(blob.id, blob.media_type, "secret.txt", blob.size)
+    attachment = new_turn()
+    await ada.queue.submit(session, attachment)
+    await ada.queue.edit(attachment.id, (attached,))
+    await ada.stream(run, "secret", attempt=2)
+    message = (await ada.live(session))[0].id
+    return Theirs(session, run.token, past, run.turn, attachment.id, call.call, message, blob.id)
+
+
+Ask = Callable[[Driver, Theirs], Awaitable[object]]
+
+NOT_FOUND: dict[str, Ask] = {
+    "Sessions.create": lambda bob, of: bob.sessions.create(
+        NewSession(id=new_session().id, origin="web", parent=Parent(of.session, "subagent"))
+    ),
+    "Sessions.get": lambda bob, of: bob.sessions.get(of.session),
+    "Sessions.update": lambda bob, of: bob.sessions.update(of.session, SessionPatch(title="Mine")),
+    "Sessions.update nothing": lambda bob, of: bob.sessions.update(of.session, SessionPatch()),
+    "Sessions.suggest_title": lambda bob, of: bob.sessions.suggest_title(of.session, "Mine"),
+    "Sessions.configure": lambda bob, of: bob.sessions.configure(
+        of.session, of.token, CONFIG, PROMPT
+    ),
+    "Sessions.end": lambda bob, of: bob.sessions.end(of.session, of.token),
+    "Sessions.delete": lambda bob, of: bob.sessions.delete(of.session),
+    "Sessions.point": lambda bob, of: bob.sessions.point("web", of.session),
+    "Queue.submit": lambda bob, of: bob.queue.submit(of.session, new_turn()),
+    "Queue.edit": lambda bob, of: bob.queue.edit(of.queued, text("Mine")),
+    "Queue.remove": lambda bob, of: bob.queue.remove(of.queued),
+    "Turns.get": lambda bob, of: bob.turns.get(of.past),
+    "Turns.start": lambda bob, of: bob.turns.start(
+        of.session, of.token, of.queued, draft("Mine", "user")
+    ),
+    "Turns.resume": lambda bob, of: bob.turns.resume(of.session, of.token, of.running),
+    "Turns.retry_step": lambda bob, of: bob.turns.retry_step(of.session, of.token, of.running),
+    "Turns.append": lambda bob, of: bob.turns.append(
+        of.session, of.token, of.running, Step(messages=(draft("Mine"),))
+    ),
+    "Turns.set_tool_call": lambda bob, of: bob.turns.set_tool_call(
+        of.session, of.token, of.running, of.call, "done"
+    ),
+    "Turns.set_tool_call repeated": lambda bob, of: bob.turns.set_tool_call(
+        of.session, of.token, of.running, of.call, "running"
+    ),
+    "Turns.park": lambda bob, of: bob.turns.park(of.session, of.token, of.running),
+    "Turns.end": lambda bob, of: bob.turns.end(
+        of.session, of.token, of.running, TurnEnd(state="cancelled")
+    ),
+    "Turns.end repeated": lambda bob, of: bob.turns.end(
+        of.session, of.token, of.past, TurnEnd(state="completed")
+    ),
+    "Histories.load": lambda bob, of: bob.history.load(of.session),
+    "Histories.page": lambda bob, of: bob.history.page(of.session),
+    "Histories.since": lambda bob, of: bob.history.since(of.session, 0),
+    "Histories.replaced": lambda bob, of: bob.history.replaced(of.session, 1),
+    "Histories.undo": lambda bob, of: bob.history.undo(of.session, of.token, of.past),
+    "Histories.edit": lambda bob, of: bob.history.edit(of.session, of.token, of.past, new_turn()),
+    "Histories.clear": lambda bob, of: bob.history.clear(of.session, of.token),
+    "Histories.compact": lambda bob, of: bob.history.compact(
+        of.session, of.token, summary(0, (of.message,))
+    ),
+    "Histories.restore": lambda bob, of: bob.history.restore(of.session, of.token),
+    "Histories.branch": lambda bob, of: bob.history.branch(of.session, new_session()),
+    "Blobs.get": lambda bob, of: bob.blobs.get(of.blob),
+    "Blobs.read": lambda bob, of: anext(aiter(bob.blobs.read(of.blob))),
+    "Blobs.read_bytes": lambda bob, of: bob.blobs.read_bytes(of.blob),
+    "Transfer.markdown": lambda bob, of: bob.transfer.markdown(of.session),
+    "Transfer.export": lambda bob, of: bob.transfer.export(of.session),
+}
+
+EMPTY: dict[str, Ask] = {
+    "Sessions.page": lambda bob, of: bob.sessions.page(),
+    "Sessions.prompt": lambda bob, of: bob.sessions.prompt(of.session),
+    "Sessions.current": lambda bob, of: bob.sessions.current("web"),
+    "Queue.of": lambda bob, of: bob.queue.of(of.session),
+    "Turns.of": lambda bob, of: bob.turns.of(of.session),
+    "Turns.tool_calls": lambda bob, of: bob.turns.tool_calls(of.running),
+    "Turns.deltas": lambda bob, of: bob.turns.deltas(of.running),
+    "Histories.epochs": lambda bob, of: bob.history.epochs(of.session),
+    "Blobs.of_session": lambda bob, of: bob.blobs.of_session(of.session),
+    "Search.__call__": lambda bob, of: bob.find("secret"),
+    "Search.__call__ in the session": lambda bob, of: bob.find(
+        "secret", SearchFilter(session=of.session)
+    ),
+}
+
+HARMLESS = {"Blobs.put", "Blobs.put_bytes", "Transfer.load"}
+"""They name nothing that is there already; what an import does is in test_transfer.py."""
+
+
+def test_every_method_is_asked() -> None:
+    methods = {
+        f"{part.__name__}.{name}"
+        for part in (Sessions, Queue, Turns, Histories, Search, Blobs, Transfer)
+        for name, function in getmembers(part, isfunction)
+        if (not name.startswith("_") or name == "__call__")
+        and (iscoroutinefunction(function) or name == "read")
+    }
+    asked = {" ".join(name.split(" ")[:1]) for name in (*NOT_FOUND, *EMPTY)}
+    assert methods == asked | HARMLESS
+
+
+@pytest.mark.parametrize("name", NOT_FOUND)
+async def test_others_things_are_not_found_and_not_changed(
+    ada: Driver, bob: Driver, theirs: Theirs, name: str
+) -> None:
+    before = await ada.everything(theirs.session)
+    with pytest.raises(NotFound):
+        await NOT_FOUND[name](bob, theirs)
+    assert await ada.everything(theirs.session) == before
+    assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("name", EMPTY)
+async def test_others_things_are_not_listed(bob: Driver, theirs: Theirs, name: str) -> None:
+    assert not await EMPTY[name](bob, theirs)
+
+
+ATTACHMENTS = {"Blobs.get", "Blobs.read", "Blobs.read_bytes"}
+"""They are the user's, not the session's."""
+
+
+@pytest.mark.parametrize("name", [*sorted(NOT_FOUND.keys() - ATTACHMENTS), *EMPTY])
+async def test_own_deleted_things_are_as_far_away_as_anothers(
+    ada: Driver, theirs: Theirs, name: str
+) -> None:
+    for session in await ada.sessions.page():
+        await ada.sessions.delete(session.id)
+    if name in EMPTY:
+        assert not await EMPTY[name](ada, theirs)
+    else:
+        with pytest.raises(NotFound):
+            await NOT_FOUND[name](ada, theirs)
+
+
+async def test_key_of_anothers_turn_can_not_be_probed(bob: Driver, ada: Driver) -> None:
+    session = await ada.session()
+    await ada.queue.submit(session, new_turn("Hello", key="k"))
+    for words in ("Hello", "Goodbye"):
+        with pytest.raises(NotFound):
+            await bob.queue.submit(session, new_turn(words, key="k"))
+        with pytest.raises(NotFound):
+            await bob.history.edit(session, Token(0), TurnId("trn_x"), new_turn(words, key="k"))
+
+
+async def test_anothers_attachment_can_not_be_sent(bob: Driver, theirs: Theirs) -> None:
+    session = await bob.session()
+    stolen = new_turn()
+    with pytest.raises(InvalidInput):
+        await bob.queue.submit(
+            session, type(stolen)(id=stolen.id, parts=(FilePart(theirs.blob, "x", "x", 6),))
+        )
+    assert await bob.queue.of(session) == []
+
+
+async def test_anothers_turn_and_message_ids_are_of_no_use_in_an_own_session(
+    bob: Driver, theirs: Theirs
+) -> None:
+    run = await bob.run()
+    theirs_in_mine = run._replace(turn=theirs.running)
+    with pytest.raises(NotFound):
+        await bob.say(theirs_in_mine, "Mine")
+    with pytest.raises(NotFound):
+        await bob.history.branch(run.session, new_session(), at=theirs.message)
+    assert await bob.texts(run.session) == ["Hello"]
+
+
+async def test_settings_and_secrets_are_each_users_own(ada: Driver, bob: Driver) -> None:
+    await ada.settings.put("theme", '"dark"')
+    await ada.secrets.put("key", "sk-ada")
+    assert await bob.settings.get("theme") is None
+    assert await bob.secrets.get("key") is None
+    assert await bob.secrets.names() == []
+    await bob.secrets.put("key", "sk-bob")
+    await bob.secrets.remove("key")
+    assert await ada.secrets.get("key") == "sk-ada"
+    assert await ada.store.secrets.get("key") is None

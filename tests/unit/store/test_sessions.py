@@ -1,0 +1,192 @@
+"""Sessions: opened once, listed by page and filter, changed by people, ended, deleted."""
+
+import pytest
+
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.events import SessionUpdated
+from roost.core.ids import SessionId, new_session_id
+from roost.core.sessions import Counters, NewSession, Parent
+from roost.store.leases import session_lease
+from roost.store.sessions import ListCursor, Prompt, SessionFilter, SessionPatch
+from roost.testing.clock import FakeClock
+from tests.store_driver import CONFIG, PROMPT, Driver, new_session
+
+
+async def test_new_session_is_empty_and_idle(ada: Driver, clock: FakeClock) -> None:
+    new = NewSession(id=new_session_id(), origin="cli", title="Owls", project="birds")
+    session = await ada.sessions.create(new)
+    assert (session.id, session.user, session.origin) == (new.id, ada.user.id, "cli")
+    assert (session.title, session.title_by, session.project) == ("Owls", "person", "birds")
+    assert (session.revision, session.epoch, session.head) == (1, 0, 0)
+    assert (session.state, session.counters, session.unread) == ("idle", Counters(), False)
+    assert session.created_at == session.active_at == clock.now()
+    assert await ada.sessions.get(session.id) == session
+
+
+async def test_creating_it_again_changes_nothing(ada: Driver) -> None:
+    new = new_session()
+    first = await ada.sessions.create(new)
+    assert await ada.sessions.create(new) == first
+    assert len(await ada.sessions.page()) == 1
+
+
+async def test_id_of_another_user_or_of_a_deleted_session_is_taken(
+    ada: Driver, bob: Driver, session: SessionId
+) -> None:
+    for who in (bob, ada):
+        with pytest.raises(InvalidInput):
+            await who.sessions.create(NewSession(id=session, origin="web"))
+        if session in [each.id for each in await ada.sessions.page()]:
+            await ada.sessions.delete(session)
+
+
+@pytest.fixture
+async def shelf(ada: Driver, clock: FakeClock) -> dict[str, SessionId]:
+    """Sessions that differ in what a list can be filtered by, oldest first."""
+    found: dict[str, SessionId] = {}
+    for title, patch in (
+        ("plain owls", SessionPatch()),
+        ("Pinned OWLS", SessionPatch(pinned=True)),
+        ("archived", SessionPatch(archived=True)),
+        ("in a project", SessionPatch(project="birds")),
+        ("Äpfel & 日本", SessionPatch()),
+        ("100% _sure_", SessionPatch()),
+    ):
+        clock.advance(1)
+        new = NewSession(id=new_session_id(), origin="web", title=title)
+        found[title] = (await ada.sessions.create(new)).id
+        await ada.sessions.update(found[title], patch)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("where", "titles"),
+    [
+        (
+            SessionFilter(),
+            ["100% _sure_", "Äpfel & 日本", "in a project", "Pinned OWLS", "plain owls"],
+        ),
+        (SessionFilter(archived=True), ["archived"]),
+        (SessionFilter(pinned=True), ["Pinned OWLS"]),
+        (SessionFilter(pinned=False, title="owls"), ["plain owls"]),
+        (SessionFilter(project="birds"), ["in a project"]),
+        (SessionFilter(project="bird"), []),
+        (SessionFilter(title="owls"), ["Pinned OWLS", "plain owls"]),
+        (SessionFilter(title="OWLS"), ["Pinned OWLS", "plain owls"]),
+        (SessionFilter(title="Äpfel"), ["Äpfel & 日本"]),
+        (SessionFilter(title="äPFEL"), ["Äpfel & 日本"]),
+        (SessionFilter(title="日本"), ["Äpfel & 日本"]),
+        (SessionFilter(title="%"), ["100% _sure_"]),
+        (SessionFilter(title="_"), ["100% _sure_"]),
+        (SessionFilter(title="no such"), []),
+    ],
+)
+async def test_list_is_filtered(
+    ada: Driver, shelf: dict[str, SessionId], where: SessionFilter, titles: list[str]
+) -> None:
+    assert [session.title for session in await ada.sessions.page(where)] == titles
+    assert len(shelf) == 6
+
+
+async def test_subagents_are_listed_only_when_asked_for(ada: Driver, session: SessionId) -> None:
+    child = NewSession(id=new_session_id(), origin="subagent", parent=Parent(session, "subagent"))
+    await ada.sessions.create(child)
+    branch = await ada.history.branch(session, new_session())
+    shown = {each.id for each in await ada.sessions.page()}
+    assert shown == {session, branch.id}
+    everyone = {each.id for each in await ada.sessions.page(SessionFilter(subagents=True))}
+    assert everyone == {session, branch.id, child.id}
+
+
+async def test_pages_follow_one_another_among_sessions_of_the_same_moment(ada: Driver) -> None:
+    made = {await ada.session() for _ in range(7)}
+    pages = [await ada.sessions.page(limit=3)]
+    while len(pages[-1]) == 3:
+        last = pages[-1][-1]
+        pages.append(await ada.sessions.page(after=ListCursor(last.active_at, last.id), limit=3))
+    listed = [session.id for page in pages for session in page]
+    assert listed == sorted(made, reverse=True)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 201])
+async def test_page_has_a_size_that_makes_sense(ada: Driver, limit: int) -> None:
+    with pytest.raises(InvalidInput, match="1 to 200"):
+        await ada.sessions.page(limit=limit)
+
+
+async def test_patch_changes_what_it_names_and_nothing_else(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.sessions.update(session, SessionPatch(title="Owls", project="birds", pinned=True))
+    updated = await ada.sessions.update(session, SessionPatch(project=None))
+    assert (updated.title, updated.project, updated.pinned) == ("Owls", None, True)
+    last = (await ada.history.since(session, 2)).recorded[-1]
+    assert last.events == (SessionUpdated(("project",)),)
+
+
+async def test_empty_patch_is_no_write(ada: Driver, session: SessionId) -> None:
+    before = await ada.everything(session)
+    await ada.sessions.update(session, SessionPatch())
+    assert await ada.everything(session) == before
+
+
+async def test_answer_is_unread_until_seen_and_seen_never_goes_back(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.talk(session)
+    answered = await ada.sessions.get(session)
+    assert answered.unread
+    seen = await ada.sessions.update(session, SessionPatch(seen=answered.revision))
+    assert not seen.unread
+    again = await ada.sessions.update(session, SessionPatch(seen=1))
+    assert again.seen == answered.revision
+
+
+async def test_prompt_is_the_latest_one_configured_byte_for_byte(
+    ada: Driver, session: SessionId
+) -> None:
+    assert await ada.sessions.prompt(session) is None
+    lease = await ada.claim(session)
+    exact = Prompt(PROMPT.signature, "Zeile\r\n\t\u2028 日本 \U0001f989", '[{"name": "ls"}]')
+    for prompt in (PROMPT, exact):
+        await ada.sessions.configure(session, lease.token, CONFIG, prompt)
+    assert await ada.sessions.prompt(session) == exact
+    found = await ada.sessions.get(session)
+    assert (found.config, found.signature) == (CONFIG, exact.signature)
+
+
+async def test_ending_twice_keeps_the_first_time(
+    ada: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    lease = await ada.claim(session)
+    ended_at = clock.now()
+    await ada.sessions.end(session, lease.token)
+    clock.advance(10)
+    await ada.sessions.end(session, lease.token)
+    assert (await ada.sessions.get(session)).ended_at == ended_at
+
+
+async def test_deleted_session_is_gone_at_once(ada: Driver, session: SessionId) -> None:
+    await ada.sessions.point("web", session)
+    lease = await ada.claim(session)
+    await ada.sessions.delete(session)
+    assert await ada.sessions.current("web") is None
+    assert await ada.store.leases.holder(session_lease(session)) is None
+    for ask in (ada.sessions.get(session), ada.sessions.delete(session), ada.claim(session)):
+        with pytest.raises(NotFound):
+            await ask
+    assert not await ada.store.leases.renew(lease)
+
+
+async def test_route_points_at_one_session_of_each_user(
+    ada: Driver, bob: Driver, session: SessionId
+) -> None:
+    assert await ada.sessions.current("web") is None
+    await ada.sessions.point("web", session)
+    other = await ada.session()
+    await ada.sessions.point("cli", other)
+    await ada.sessions.point("web", other)
+    assert await ada.sessions.current("web") == other
+    mine = await bob.session()
+    await bob.sessions.point("web", mine)
+    assert await ada.sessions.current("web") == other

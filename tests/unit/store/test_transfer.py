@@ -1,0 +1,343 @@
+"""Export and import: the same session comes back, once, and a damaged document changes nothing."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
+from roost.core.ids import SessionId, new_message_id, new_tool_call_id
+from roost.core.messages import (
+    Draft,
+    FilePart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnknownPart,
+)
+from roost.core.usage import Usage
+from roost.store.sessions import SessionPatch
+from roost.store.turns import Step
+from roost.testing.clock import FakeClock
+from tests.store_driver import CONFIG, PROMPT, Driver, eventually, new_session, new_turn
+
+ODD = UnknownPart(b'{"kind":"hologram", "z":[1,  2.50,"\\u00e9\xc3\xa9"],"a":null}')
+
+
+@pytest.fixture
+async def rich(ada: Driver, session: SessionId) -> SessionId:
+    """A session with one of everything: past epochs, tools, attachments, usage, a parent."""
+    await ada.sessions.update(session, SessionPatch(title="Owls \U0001f989", pinned=True))
+    lease = await ada.claim(session)
+    await ada.sessions.configure(session, lease.token, CONFIG, PROMPT)
+    await ada.store.leases.release(lease)
+    blob = await ada.blobs.put_bytes(b"\x00\xffowl", "image/png")
+    run = await ada.run(session, "Show me 日本語")
+    call = ToolCallPart(new_tool_call_id(), "draw", '{"what": "owl"}')
+    shown = FilePart(blob.id, blob.media_type, "owl.png", blob.size)
+    drafts = (
+        Draft(new_message_id(), "assistant", (TextPart("Look"), ODD, call)),
+        Draft(new_message_id(), "tool", (ToolResultPart(call.call, (shown,)),)),
+    )
+    usage = (Usage("p", "m", input_tokens=9, output_tokens=3, cost=5), Usage("p", "n"))
+    await ada.turns.append(session, run.token, run.turn, Step(messages=drafts, usage=usage))
+    for state in ("running", "done"):
+        await ada.turns.set_tool_call(session, run.token, run.turn, call.call, state)
+    await ada.end(run, "There")
+    await ada.talk(session, "To be undone")
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, (await ada.turns.of(session))[-1].id)
+    await ada.store.leases.release(lease)
+    await ada.compact(session)
+    await ada.talk(session, "Go on", "Gladly")
+    return session
+
+
+async def delete_for_good(ada: Driver, session: SessionId, clock: FakeClock) -> None:
+    document = await ada.transfer.export(session)
+    await ada.sessions.delete(session)
+    with pytest.raises(Conflict, match="just deleted"):
+        await ada.transfer.load(document)
+    clock.advance(61)
+
+    async def purged() -> bool:
+        await ada.settings.put("nudge", "1")
+        try:
+            return (await ada.transfer.load(document)).created
+        except Conflict:
+            return False
+
+    await eventually(purged)
+
+
+async def test_export_delete_import_gives_the_same_session(
+    ada: Driver, rich: SessionId, clock: FakeClock
+) -> None:
+    before, messages = await ada.sessions.get(rich), await ada.live(rich)
+    turns, epochs = await ada.turns.of(rich), await ada.history.epochs(rich)
+    calls = [await ada.turns.tool_calls(turn.id) for turn in turns]
+    document = json.loads(await ada.transfer.export(rich))
+    await delete_for_good(ada, rich, clock)
+
+    after = await ada.sessions.get(rich)
+    assert after == replace(
+        before,
+        revision=before.revision + 1,
+        config=None,
+        signature=None,
+        token=after.token,
+        answered=after.answered,
+    )
+    assert await ada.live(rich) == messages
+    assert await ada.turns.of(rich) == turns
+    assert await ada.history.epochs(rich) == epochs
+    assert [await ada.turns.tool_calls(turn.id) for turn in turns] == calls
+    again = json.loads(await ada.transfer.export(rich))
+    for each in (document, again):
+        del each["session"]["revision"], each["session"]["config"]
+    assert again == document
+
+
+async def test_unknown_parts_survive_byte_for_byte(
+    ada: Driver, rich: SessionId, clock: FakeClock
+) -> None:
+    await delete_for_good(ada, rich, clock)
+    (gone,) = [m for m in await ada.history.replaced(rich, 2) if m.role == "assistant"][:1]
+    assert gone.parts[1] == ODD
+
+
+async def test_imported_session_lives_on(ada: Driver, rich: SessionId, clock: FakeClock) -> None:
+    await delete_for_good(ada, rich, clock)
+    assert (await ada.history.since(rich, (await ada.sessions.get(rich)).revision - 1)).complete
+    assert await ada.found("hologram") == []
+    assert len(await ada.found("日本語")) == 1
+    await ada.talk(rich, "Still there?", "Yes")
+    assert (await ada.texts(rich))[-1] == "Yes"
+    blob = (await ada.blobs.of_session(rich))[0].id
+    assert await ada.blobs.read_bytes(blob) == b"\x00\xffowl"
+
+
+async def test_importing_twice_changes_nothing(ada: Driver, rich: SessionId) -> None:
+    document = await ada.transfer.export(rich)
+    before = await ada.everything(rich)
+    imported = await ada.transfer.load(document)
+    assert not imported.created
+    assert imported.session.id == rich
+    await ada.talk(rich, "Said later", "Yes")
+    assert not (await ada.transfer.load(document)).created
+    assert before[0].id == rich
+    assert (await ada.texts(rich))[-1] == "Yes"
+
+
+async def test_another_user_gets_a_session_of_their_own(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    document = await ada.transfer.export(rich)
+    before = await ada.everything(rich)
+    imported = await bob.transfer.load(document)
+    assert imported.created
+    assert imported.session.id != rich
+    assert imported.session.user == bob.user.id
+    assert await bob.texts(imported.session.id) == await ada.texts(rich)
+    assert imported.session.counters == before[0].counters
+    again = await bob.transfer.load(document)
+    assert (again.created, again.session.id) == (False, imported.session.id)
+    assert len(await bob.sessions.page()) == 1
+    assert await ada.everything(rich) == before
+    await bob.talk(imported.session.id)
+    blob = (await bob.blobs.of_session(imported.session.id))[0].id
+    assert await bob.blobs.read_bytes(blob) == b"\x00\xffowl"
+
+
+async def test_import_that_differs_from_what_is_here_is_refused(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.talk(session)
+    document = await ada.transfer.export(session)
+    altered = json.loads(document)
+    altered["messages"][0]["id"] = new_message_id()
+    before = await ada.everything(session)
+    with pytest.raises(Conflict, match="differs"):
+        await ada.transfer.load(json.dumps(altered).encode())
+    assert await ada.everything(session) == before
+
+
+async def test_what_was_under_way_has_stopped_after_an_import(ada: Driver, bob: Driver) -> None:
+    run = await ada.run()
+    call = await ada.call_tool(run)
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call.call, "running")
+    await ada.submit(run.session, "Queued")
+    imported = await bob.transfer.load(await ada.transfer.export(run.session))
+    states = [turn.state for turn in await bob.turns.of(imported.session.id)]
+    assert states == ["interrupted", "removed"]
+    first = (await bob.turns.of(imported.session.id))[0]
+    (found,) = await bob.turns.tool_calls(first.id)
+    assert found.state == "unknown"
+    assert imported.session.state == "idle"
+
+
+async def test_attachment_of_a_queued_message_comes_along(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    blob = await ada.blobs.put_bytes(b"x", "text/plain")
+    attached = FilePart(blob.id, blob.media_type, "x.txt", 1)
+    await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
+    imported = await bob.transfer.load(await ada.transfer.export(session))
+    assert [each.id for each in await bob.blobs.of_session(imported.session.id)] == [blob.id]
+
+
+async def test_import_does_not_choose_a_configuration(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    lease = await ada.claim(session)
+    await ada.sessions.configure(session, lease.token, CONFIG, PROMPT)
+    document = await ada.transfer.export(session)
+    assert PROMPT.system.encode() not in document
+    imported = await bob.transfer.load(document)
+    assert (imported.session.config, imported.session.signature) == (None, None)
+    assert await bob.sessions.prompt(imported.session.id) is None
+
+
+async def test_branch_whose_source_is_not_here_has_no_parent(ada: Driver, bob: Driver) -> None:
+    source = await ada.session()
+    await ada.talk(source)
+    branch = await ada.history.branch(source, new_session())
+    imported = await bob.transfer.load(await ada.transfer.export(branch.id))
+    assert imported.session.parent is None
+
+
+def damage(document: Any, path: str, value: object) -> bytes:  # noqa: ANN401 (JSON)
+    *steps, last = path.split(".")
+    place = document
+    for step in steps:
+        place = place[int(step)] if step.isdigit() else place[step]
+    place[int(last) if last.isdigit() else last] = value
+    return json.dumps(document).encode()
+
+
+DAMAGE: list[tuple[str, object]] = [
+    ("format", "other"),
+    ("session", None),
+    ("session.id", 7),
+    ("session.head", 1),
+    ("session.head", "x"),
+    ("session.epoch", 2**70),
+    ("messages.0.role", "god"),
+    ("messages.0.parts", "words"),
+    ("messages.0.parts", {}),
+    ("messages.0.position", None),
+    ("messages.0.position", 2**70),
+    ("messages.0.gone", None),
+    ("turns.0.state", "dreaming"),
+    ("turns.0.parts", 7),
+    ("turns.0.options", []),
+    ("turns.0.options", 7),
+    ("tool_calls.0.state", "dreaming"),
+    ("epochs.0.kind", "magic"),
+    ("epochs.0.epoch", 2),
+    ("usage.0.calls", "many"),
+    ("blobs.0.data", "!!"),
+    ("blobs.0.data", base64.b64encode(b"other").decode()),
+    ("blobs.0.id", "../../etc/passwd"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), DAMAGE)
+async def test_damaged_document_is_refused_and_nothing_changed(
+    ada: Driver, bob: Driver, rich: SessionId, path: str, value: object
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    with pytest.raises(RoostError):
+        await bob.transfer.load(damage(document, path, value))
+    assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("name", ["messages", "turns", "tool_calls", "epochs", "usage"])
+async def test_document_that_names_a_thing_twice_is_refused(
+    ada: Driver, bob: Driver, rich: SessionId, name: str
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    document[name].append(document[name][0])
+    with pytest.raises(InvalidInput, match="damaged"):
+        await bob.transfer.load(json.dumps(document).encode())
+    assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff\xfe", b"null", b'{"format":"x"}'])
+async def test_what_is_no_export_is_refused(ada: Driver, text: bytes) -> None:
+    with pytest.raises(InvalidInput, match="not an export"):
+        await ada.transfer.load(text)
+
+
+async def test_cut_off_document_is_refused(ada: Driver, bob: Driver, rich: SessionId) -> None:
+    document = await ada.transfer.export(rich)
+    for end in range(0, len(document) - 1, len(document) // 50):
+        with pytest.raises(InvalidInput):
+            await bob.transfer.load(document[:end])
+    assert await bob.sessions.page() == []
+
+
+async def test_bytes_that_are_no_text_are_refused(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    document = await ada.transfer.export(rich)
+    with pytest.raises(InvalidInput, match="not an export"):
+        await bob.transfer.load(document.replace(b"hologram", b"holo\xffgram"))
+    assert await bob.sessions.page() == []
+
+
+async def test_document_of_a_newer_roost_is_refused_as_that(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    newer = damage(document, "version", 2)
+    changed = damage(document, "messages.0.role", "a role of the future")
+    for text in (newer, changed, b'{"format":"roost-session","version":9,"conversation":{}}'):
+        with pytest.raises(InvalidInput, match="newer Roost"):
+            await bob.transfer.load(text)
+    assert await bob.sessions.page() == []
+
+
+async def test_forged_document_can_not_take_over_anothers_rows(
+    ada: Driver, bob: Driver, rich: SessionId
+) -> None:
+    before = await ada.everything(rich)
+    forged = json.loads(await ada.transfer.export(rich))
+    with pytest.raises(RoostError):
+        await bob.transfer.load(damage(forged, "session.id", new_session().id))
+    assert await ada.everything(rich) == before
+    assert await bob.sessions.page() == []
+
+
+async def test_export_of_an_unknown_session_is_not_found(ada: Driver) -> None:
+    with pytest.raises(NotFound):
+        await ada.transfer.export(SessionId("ses_unknown"))
+
+
+async def test_markdown_shows_the_live_history(ada: Driver, rich: SessionId) -> None:
+    shown = await ada.transfer.markdown(rich)
+    assert shown.startswith("# Owls \U0001f989\n")
+    assert "In short: words." in shown
+    assert "Gladly" in shown
+    assert "To be undone" not in shown
+
+
+async def test_writer_of_before_a_purge_is_fenced_after_a_new_import(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    document = await ada.transfer.export(run.session)
+    await ada.sessions.delete(run.session)
+    clock.advance(61)
+
+    async def imported() -> bool:
+        await ada.settings.put("nudge", "1")
+        try:
+            return (await ada.transfer.load(document)).created
+        except Conflict:
+            return False
+
+    await eventually(imported)
+    await ada.claim(run.session)
+    with pytest.raises(Fenced):
+        await ada.turns.resume(run.session, run.token, run.turn)

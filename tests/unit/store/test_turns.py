@@ -1,0 +1,343 @@
+"""Turns: started, carried on step by step, parked, resumed, ended; repeats change nothing."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from msgspec.structs import replace
+
+from roost.core.errors import Conflict, InvalidInput, NotFound, RoostError
+from roost.core.events import AttemptBegan, MessageAdded, ToolCallUpdated, TurnUpdated
+from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
+from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolResultPart
+from roost.core.turns import EndState
+from roost.core.usage import Usage
+from roost.store.turns import OutboxEntry, Step, TurnEnd
+from roost.testing.clock import FakeClock
+from tests.store_driver import Driver, Run, draft, new_turn, text
+
+
+async def test_turn_goes_from_step_to_step(ada: Driver, clock: FakeClock) -> None:
+    run = await ada.run()
+    started_at = clock.now()
+    clock.advance(1)
+    await ada.say(run, "One")
+    await ada.say(run, "Two")
+    await ada.turns.retry_step(run.session, run.token, run.turn)
+    turn = await ada.turns.get(run.turn)
+    assert (turn.state, turn.step, turn.attempt) == ("running", 3, 4)
+    clock.advance(1)
+    await ada.end(run, "Three")
+    turn = await ada.turns.get(run.turn)
+    assert (turn.state, turn.started_at, turn.ended_at) == ("completed", started_at, clock.now())
+    assert await ada.texts(run.session) == ["Hello", "One", "Two", "Three"]
+
+
+async def test_events_tell_the_whole_story(ada: Driver) -> None:
+    run = await ada.run()
+    call = await ada.call_tool(run)
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call.call, "running")
+    await ada.end(run, state="failed")
+    changes = await ada.history.since(run.session, 2)
+    first, second = (message.id for message in changes.messages)
+    assert [record.events for record in changes.recorded] == [
+        (TurnUpdated(run.turn, "running"), MessageAdded(first), AttemptBegan(run.turn, 1, 1)),
+        (
+            MessageAdded(second),
+            ToolCallUpdated(call.call, "requested"),
+            AttemptBegan(run.turn, 2, 2),
+        ),
+        (ToolCallUpdated(call.call, "running"),),
+        (TurnUpdated(run.turn, "failed"),),
+    ]
+
+
+async def test_finished_step_drops_its_deltas(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.stream(run, "abc")
+    await ada.say(run, "abc")
+    assert await ada.turns.deltas(run.turn) == []
+    await ada.stream(run, "def", attempt=2)
+    assert await ada.streamed(run.turn) == "def"
+    await ada.say(run, "def", unfinished=True)
+    assert (await ada.stream(run, "ghi", attempt=2)).stored == {}
+
+
+async def test_parked_turn_holds_nothing_and_goes_on_with_the_answer(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.turns.park(run.session, run.token, run.turn)
+    assert (await ada.sessions.get(run.session)).state == "waiting"
+    assert await ada.store.leases.holder(run.lease.name) is None
+    await ada.submit(run.session, "Next")
+    assert await ada.store.work.claim_next("host:2:x:y") is None
+    lease = await ada.claim(run.session)
+    begun = await ada.turns.resume(run.session, lease.token, run.turn)
+    assert (begun.step, begun.attempt) == (1, 2)
+    await ada.end(run._replace(lease=lease), "Done")
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "interrupted"])
+async def test_turn_that_stopped_short_can_be_continued(ada: Driver, state: EndState) -> None:
+    run = await ada.run()
+    await ada.stream(run, "ab")
+    await ada.end(run, "ab", state=state)
+    lease = await ada.claim(run.session)
+    begun = await ada.turns.resume(run.session, lease.token, run.turn)
+    assert begun.attempt == 2
+    turn = await ada.turns.get(run.turn)
+    assert (turn.state, turn.reason, turn.ended_at) == ("running", None, None)
+    await ada.end(run._replace(lease=lease), "abc")
+    assert await ada.texts(run.session) == ["Hello", "ab", "abc"]
+    assert (await ada.sessions.get(run.session)).counters.turns == 1
+
+
+async def test_completed_queued_and_undone_turns_are_not_resumed(
+    ada: Driver, session: SessionId
+) -> None:
+    done = await ada.talk(session)
+    stopped = await ada.run(session)
+    await ada.end(stopped, state="cancelled")
+    queued = await ada.submit(session)
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, stopped.turn)
+    before = await ada.everything(session)
+    for turn in (done, stopped.turn, queued):
+        with pytest.raises(Conflict):
+            await ada.turns.resume(session, lease.token, turn)
+    assert await ada.everything(session) == before
+
+
+async def test_turn_that_failed_before_it_could_start_keeps_its_message(
+    ada: Driver, session: SessionId
+) -> None:
+    turn = await ada.submit(session, "Hello?")
+    lease = await ada.claim(session)
+    end = TurnEnd(state="failed", reason="no model", messages=(draft("Hello?", "user"),))
+    await ada.turns.end(session, lease.token, turn, end)
+    found = await ada.turns.get(turn)
+    assert (found.state, found.reason, found.message) == (
+        "failed",
+        "no model",
+        end.messages[0].id,
+    )
+    assert await ada.texts(session) == ["Hello?"]
+    assert (await ada.sessions.get(session)).counters.turns == 1
+    await ada.talk(session)
+
+
+async def test_tool_call_carries_its_result_until_it_stands_in_a_message(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    call = await ada.call_tool(run)
+    (found,) = await ada.turns.tool_calls(run.turn)
+    assert (found.call, found.name, found.arguments, found.state) == (
+        call.call,
+        "ls",
+        "{}",
+        "requested",
+    )
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call.call, "running")
+    started_at = clock.now()
+    clock.advance(2)
+    result = text("a file")
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call.call, "done", result)
+    (found,) = await ada.turns.tool_calls(run.turn)
+    assert (found.result, found.started_at, found.ended_at) == (result, started_at, clock.now())
+
+    placed = Draft(new_message_id(), "tool", (ToolResultPart(call.call, (TextPart("a file"),)),))
+    await ada.turns.append(run.session, run.token, run.turn, Step(messages=(placed,)))
+    (found,) = await ada.turns.tool_calls(run.turn)
+    assert (found.state, found.result) == ("done", None)
+
+
+async def test_tool_call_makes_legal_moves_only(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    before = await ada.everything(run.session)
+    for state in ("done", "unknown"):
+        with pytest.raises(Conflict):
+            await ada.turns.set_tool_call(run.session, run.token, run.turn, call, state)
+    with pytest.raises(NotFound):
+        await ada.turns.set_tool_call(
+            run.session, run.token, run.turn, new_tool_call_id(), "running"
+        )
+    assert await ada.everything(run.session) == before
+
+
+async def test_calls_are_listed_in_the_order_they_were_asked_for(ada: Driver) -> None:
+    run = await ada.run()
+    parts = tuple(ToolCallPart(new_tool_call_id(), f"tool{n}", "{}") for n in range(3))
+    for batch in (parts[:2], parts[2:]):
+        step = Step(messages=(Draft(new_message_id(), "assistant", batch[::-1]),))
+        await ada.turns.append(run.session, run.token, run.turn, step)
+    names = [call.name for call in await ada.turns.tool_calls(run.turn)]
+    assert names == ["tool1", "tool0", "tool2"]
+
+
+async def test_usage_adds_up_and_unknown_cost_is_not_free(ada: Driver) -> None:
+    run = await ada.run()
+    usage = Usage("p", "m", calls=1, input_tokens=10, output_tokens=5, cost=7)
+    step = Step(messages=(draft("One"),), usage=(usage, replace(usage, model="n", cost=None)))
+    await ada.turns.append(run.session, run.token, run.turn, step)
+    end = TurnEnd(state="completed", messages=(draft("Two"),), usage=(usage,))
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    counters = (await ada.sessions.get(run.session)).counters
+    assert (counters.input_tokens, counters.output_tokens) == (30, 15)
+    assert (counters.cost, counters.unpriced) == (14, 1)
+
+
+Again = Callable[[], Awaitable[object]]
+
+
+async def test_repeats_of_writes_that_carry_ids_change_nothing(
+    ada: Driver, session: SessionId
+) -> None:
+    new = new_turn()
+    lease = await ada.claim(session)
+    first = draft("Hello", "user")
+    steer = new_turn("Faster", steer=True)
+    call = ToolCallPart(new_tool_call_id(), "ls", "{}")
+    asked = Draft(new_message_id(), "assistant", (call,))
+    step = Step(
+        messages=(asked, draft("Faster", "user")),
+        usage=(Usage("p", "m", input_tokens=1, cost=1),),
+        steers=(steer.id,),
+    )
+    entry = OutboxEntry("out_1", "telegram:dm:42", "{}")
+    end = TurnEnd(
+        state="completed",
+        messages=(draft("Done"),),
+        usage=(Usage("p", "m", input_tokens=1, cost=1),),
+        outbox=(entry,),
+        memory_scope="builtin",
+    )
+    writes: list[Again] = [
+        lambda: ada.queue.submit(session, new),
+        lambda: ada.turns.start(session, lease.token, new.id, first),
+        lambda: ada.queue.submit(session, steer),
+        lambda: ada.turns.append(session, lease.token, new.id, step),
+        lambda: ada.turns.set_tool_call(session, lease.token, new.id, call.call, "running"),
+        lambda: ada.turns.end(session, lease.token, new.id, end),
+    ]
+    for write in writes:
+        answer = await write()
+        before = await ada.everything(session)
+        assert await write() == answer
+        assert await ada.everything(session) == before
+
+
+async def test_message_id_that_is_taken_is_refused(ada: Driver) -> None:
+    run, other = await ada.run(), await ada.run()
+    taken = (await ada.live(other.session))[0].id
+    mine = (await ada.live(run.session))[0].id
+    await ada.end(run)
+    waiting = await ada.submit(run.session)
+    lease = await ada.claim(run.session)
+    before = await ada.everything(run.session)
+    for message in (taken, mine):
+        with pytest.raises(InvalidInput, match="taken"):
+            await ada.turns.start(
+                run.session, lease.token, waiting, draft("Hello", "user", id=message)
+            )
+    assert await ada.everything(run.session) == before
+
+
+BAD_STEPS: dict[str, Step] = {
+    "no message": Step(messages=()),
+    "missing attachment": Step(
+        messages=(
+            draft("Look"),
+            Draft(new_message_id(), "assistant", (ImagePart(BlobId("0" * 64), "image/png"),)),
+        )
+    ),
+    "steer without words": Step(messages=(draft("Yes"),), steers=(TurnId("trn_x"),)),
+    "words without a steer": Step(messages=(draft("Yes", "user"),)),
+    "unknown steer": Step(messages=(draft("Yes", "user"),), steers=(TurnId("trn_x"),)),
+    "one call twice": Step(
+        messages=(
+            Draft(
+                new_message_id(),
+                "assistant",
+                (ToolCallPart(new_tool_call_id(), "ls", "{}"),) * 2,
+            ),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_STEPS)
+async def test_step_that_can_not_be_written_changes_nothing(ada: Driver, name: str) -> None:
+    run = await ada.run()
+    before = await ada.everything(run.session)
+    with pytest.raises(RoostError):
+        await ada.turns.append(run.session, run.token, run.turn, BAD_STEPS[name])
+    assert await ada.everything(run.session) == before
+
+
+async def test_turn_of_another_session_is_not_found(ada: Driver) -> None:
+    run, other = await ada.run(), await ada.run()
+    mixed = run._replace(turn=other.turn)
+    for write in (
+        ada.say(mixed, "Yes"),
+        ada.end(mixed),
+        ada.turns.park(mixed.session, mixed.token, mixed.turn),
+        ada.turns.retry_step(mixed.session, mixed.token, mixed.turn),
+        ada.history.undo(mixed.session, mixed.token, mixed.turn),
+    ):
+        with pytest.raises(RoostError):
+            await write
+    assert await ada.texts(run.session) == await ada.texts(other.session) == ["Hello"]
+
+
+async def test_ended_turn_takes_no_further_step(ada: Driver) -> None:
+    run: Run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.end(run, "Done")
+    lease = await ada.claim(run.session)
+    run = run._replace(lease=lease)
+    before = await ada.everything(run.session)
+    for write in (
+        ada.say(run, "More"),
+        ada.end(run, state="cancelled"),
+        ada.turns.park(run.session, run.token, run.turn),
+        ada.turns.retry_step(run.session, run.token, run.turn),
+        ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running"),
+    ):
+        with pytest.raises(Conflict):
+            await write
+    assert await ada.everything(run.session) == before
+
+
+async def test_end_can_keep_the_lease_for_the_next_turn(ada: Driver) -> None:
+    run = await ada.run()
+    following = await ada.submit(run.session, "Next")
+    end = TurnEnd(state="completed", release=False)
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    await ada.start(following, run.lease)
+    assert (await ada.sessions.get(run.session)).state == "running"
+
+
+async def test_cleared_turn_is_not_resumed(ada: Driver, session: SessionId) -> None:
+    run = await ada.run(session)
+    await ada.end(run, "Half", state="interrupted")
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    with pytest.raises(Conflict):
+        await ada.turns.resume(session, lease.token, run.turn)
+
+
+async def test_second_end_with_other_words_is_not_taken_for_a_repeat(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.end(run, "First", state="cancelled")
+    lease = await ada.claim(run.session)
+    with pytest.raises(Conflict):
+        await ada.end(run._replace(lease=lease), "Second", state="cancelled")
+
+
+async def test_only_the_last_turn_can_go_on(ada: Driver, session: SessionId) -> None:
+    stopped = await ada.run(session)
+    await ada.end(stopped, "Half", state="interrupted")
+    await ada.talk(session, "another")
+    lease = await ada.claim(session)
+    with pytest.raises(Conflict):
+        await ada.turns.resume(session, lease.token, stopped.turn)

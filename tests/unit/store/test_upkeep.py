@@ -1,0 +1,116 @@
+"""Upkeep: what serves only repeats and resuming goes in time, what is deleted goes for good."""
+
+from pathlib import Path
+
+from roost.core.ids import SessionId
+from roost.store.folder import DATABASE
+from roost.store.sqlite.connect import connect_reader
+from roost.store.sqlite.store import open_store
+from roost.store.upkeep import DAY, Retention, Swept
+from roost.testing.clock import FakeClock
+from tests.store_driver import Driver, eventually, new_turn
+
+NOTHING = Swept(keys=0, inbox=0, events=0, blobs=0)
+
+
+async def test_nothing_is_swept_before_its_time(
+    ada: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    await ada.queue.submit(session, new_turn("Hello", key="k"))
+    clock.advance(7 * DAY)
+    assert await ada.store.upkeep.run() == NOTHING
+    assert (await ada.history.since(session, 0)).complete
+
+
+async def test_events_go_after_a_month_and_messages_stay(ada: Driver, clock: FakeClock) -> None:
+    sessions = [await ada.session() for _ in range(3)]
+    for session in sessions:
+        await ada.talk(session)
+    clock.advance(30 * DAY + 1)
+    swept = await ada.store.upkeep.run()
+    assert swept.events == 3 * 4
+    assert await ada.store.upkeep.run() == NOTHING
+    for session in sessions:
+        assert await ada.texts(session) == ["Hello", "Good day"]
+        await ada.talk(session, "Still", "there")
+        assert (await ada.history.since(session, 4)).complete
+
+
+async def test_retention_is_the_owners_to_set(tmp_path: Path, clock: FakeClock) -> None:
+    keep = Retention(idempotency_keys=10, events=20)
+    store = open_store(tmp_path, clock=clock, version="test", retention=keep)
+    try:
+        ada = await Driver.of(store, "Ada")
+        session = await ada.session()
+        await ada.queue.submit(session, new_turn("Hello", key="k"))
+        clock.advance(11)
+        assert await store.upkeep.run() == Swept(keys=1, inbox=0, events=0, blobs=0)
+        clock.advance(10)
+        assert await store.upkeep.run() == Swept(keys=0, inbox=0, events=2, blobs=0)
+    finally:
+        await store.close()
+
+
+def rows_naming(folder: Path, session: SessionId) -> dict[str, int]:
+    """Every table that still has the session's id in some column."""
+    database = connect_reader(folder / DATABASE)
+    found: dict[str, int] = {}
+    try:
+        tables = database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        for (table,) in tables:
+            columns = database.rows("SELECT name FROM pragma_table_info(?)", (table,))
+            for (column,) in columns:
+                if str(table).startswith("search"):
+                    continue
+                sql = f'SELECT count(*) FROM {table} WHERE "{column}" LIKE ?'  # noqa: S608 (schema)
+                ((number,),) = database.rows(sql, (f"%{session}%",))
+                if number:
+                    found[str(table)] = int(str(number))
+    finally:
+        database.close()
+    return found
+
+
+async def test_deleted_session_leaves_nothing_but_its_usage(
+    ada: Driver, folder: Path, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    await ada.call_tool(run)
+    await ada.stream(run, "abc", attempt=2)
+    await ada.submit(run.session)
+    await ada.sessions.point("web", run.session)
+    await ada.sessions.delete(run.session)
+    assert rows_naming(folder, run.session)
+    clock.advance(61)
+
+    async def purged() -> bool:
+        await ada.settings.put("nudge", "1")
+        return rows_naming(folder, run.session) == {}
+
+    await eventually(purged)
+
+
+async def test_space_of_what_was_deleted_is_given_back(
+    ada: Driver, folder: Path, clock: FakeClock
+) -> None:
+    session = await ada.session()
+    for _ in range(30):
+        await ada.talk(session, "x" * 50_000, "y" * 50_000)
+    pages_before = pages(folder)
+    await ada.sessions.delete(session)
+    clock.advance(61)
+
+    async def shrunk() -> bool:
+        await ada.store.upkeep.run()
+        return pages(folder) < pages_before / 2
+
+    await eventually(shrunk)
+
+
+def pages(folder: Path) -> int:
+    database = connect_reader(folder / DATABASE)
+    try:
+        ((number,),) = database.rows("pragma page_count")
+        return int(str(number))
+    finally:
+        database.close()

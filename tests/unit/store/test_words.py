@@ -1,0 +1,108 @@
+"""Words of a text and of a search: how they are cut, and where they are marked."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roost.core.errors import InvalidInput
+from roost.store.words import Term, indexed, match_expression, parse, snippet
+
+
+@pytest.mark.parametrize(
+    ("search", "terms"),
+    [
+        ("owl", [Term(("owl",), False)]),
+        ("  owl   tree ", [Term(("owl",), False), Term(("tree",), False)]),
+        ('"hollow tree" owl', [Term(("hollow", "tree"), False), Term(("owl",), False)]),
+        ("ow*", [Term(("ow",), True)]),
+        ('"hollow tr"*', [Term(("hollow", "tr"), True)]),
+        ('"never closed', [Term(("never", "closed"), False)]),
+        ("snake_case", [Term(("snake", "case"), False)]),
+        ("don't", [Term(("don", "t"), False)]),
+        ("日本語", [Term(("日本語",), False)]),
+        ("Python日本", [Term(("Python", "日本"), False)]),
+        ("\uff46\uff55\uff4c\uff4c", [Term(("full",), False)]),
+        ("* owl ()", [Term(("owl",), False)]),
+    ],
+)
+def test_search_is_cut_into_terms(search: str, terms: list[Term]) -> None:
+    assert parse(search) == terms
+
+
+@pytest.mark.parametrize("search", ["", "   ", '""', "*", "!?", "\U0001f989", "\x00"])
+def test_search_for_nothing_is_refused(search: str) -> None:
+    with pytest.raises(InvalidInput, match="at least one word"):
+        parse(search)
+
+
+def test_search_for_too_many_words_is_refused() -> None:
+    assert len(parse(" ".join(["owl"] * 32))) == 32
+    with pytest.raises(InvalidInput, match="at most 32"):
+        parse(" ".join(["owl"] * 33))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plain words", "plain words"),
+        ("日本語", " 日本 本語 語 "),
+        ("語", " 語 "),
+        ("a日本b", "a 日本 本 b"),
+        ("cafe\u0301", "caf\u00e9"),
+    ],
+)
+def test_text_is_indexed_in_pairs_where_there_are_no_spaces(text: str, words: str) -> None:
+    assert indexed(text) == words
+
+
+@given(st.text())
+def test_whatever_is_searched_for_is_quoted(search: str) -> None:
+    try:
+        terms = parse(search)
+    except InvalidInput:
+        return
+    pieces = match_expression(terms).split('"')
+    assert len(pieces) % 2 == 1
+    assert {outside.strip(" *") for outside in pieces[::2]} <= {"", "AND"}
+
+
+@pytest.mark.parametrize(
+    ("text", "search", "marked"),
+    [
+        ("An owl sleeps", "owl", ["owl"]),
+        ("An OWL, an owl", "owl", ["OWL", "owl"]),
+        ("Owls and owl", "owl", ["owl"]),
+        ("Owls and owl", "ow*", ["Owls", "owl"]),
+        ("a hollow, old tree", '"hollow old"', ["hollow, old"]),
+        ("Café au lait", "cafe", ["Café"]),
+        ("cafe au lait", "café", ["cafe"]),
+        ("私は日本語を話す", "日本語", ["日本語"]),
+        ("私は日本語を話す", "日", ["日"]),
+        ("Python日本 3", "Python日本", ["Python日本"]),
+        ("nothing of it", "owl", []),
+    ],
+)
+def test_what_was_searched_for_is_marked(text: str, search: str, marked: list[str]) -> None:
+    shown = snippet(text, parse(search))
+    assert [shown.text[start:end] for start, end in shown.marks] == marked
+
+
+def test_snippet_is_the_part_around_the_first_place() -> None:
+    text = "leaf " * 1000 + "owl " + "leaf " * 1000
+    shown = snippet(text, parse("owl"), width=80)
+    assert len(shown.text) <= 80
+    assert [shown.text[start:end] for start, end in shown.marks] == ["owl"]
+    assert shown.text.startswith("leaf")
+
+
+@given(st.text(), st.text())
+def test_marks_lie_inside_the_snippet_and_the_snippet_inside_the_text(
+    text: str, search: str
+) -> None:
+    try:
+        terms = parse(search)
+    except InvalidInput:
+        return
+    shown = snippet(text, terms)
+    assert shown.text in text
+    assert all(0 <= start < end <= len(shown.text) for start, end in shown.marks)

@@ -57,8 +57,11 @@ async def models(
 ) -> AsyncGenerator[tuple[Providers, Clients]]:
     """The models that can be asked, for as long as the block lasts."""
     providers = Providers.of(config, keys, environ)
-    async with aiohttp.ClientSession(trust_env=True) as connections:
-        clients = Clients(providers, connections)
+    async with (
+        aiohttp.ClientSession(trust_env=True) as connections,
+        aiohttp.ClientSession() as direct,
+    ):
+        clients = Clients(providers, connections, direct)
         try:
             yield providers, clients
         finally:

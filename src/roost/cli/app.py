@@ -19,7 +19,7 @@ from roost.cli.models import list_models
 from roost.cli.run import run_server
 from roost.cli.settings import Settings, flag, read_config, read_keys
 from roost.core.config import Config, LogLevel
-from roost.core.errors import ConfigError, RoostError
+from roost.core.errors import ConfigError, InvalidInput, RoostError
 from roost.testing.faults import arm_from_environment
 
 log = structlog.stdlib.get_logger("roost.cli")
@@ -119,7 +119,7 @@ def invoke(arguments: list[str]) -> int:
         return _call(arguments)
     except CycloptsError as error:
         return _fail(_explain(error), 2)
-    except ConfigError as error:
+    except (ConfigError, InvalidInput) as error:
         return _fail(str(error), 2)
     except RoostError as error:
         return _fail(str(error), 1)

@@ -1,7 +1,8 @@
 """`roost ask`: one question, one answer, as it comes."""
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import uvloop
 from rich.console import Console
@@ -36,7 +37,11 @@ def ask(
     model: str | None,
 ) -> None:
     text = _question(question)
-    uvloop.run(_ask(config, keys, environ, text, model))
+    try:
+        uvloop.run(_ask(config, keys, environ, text, model))
+    except BrokenPipeError:
+        # Whoever read the answer has enough. Nothing is left to be flushed at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _question(given: str | None) -> str:
@@ -56,37 +61,55 @@ async def _ask(
     notes = terminal.err()
     async with models(config, keys, environ) as (providers, clients):
         target = providers.resolve(model)
-        if target.provider.name == LOCAL and target.profile.brief:
+        if target.provider.vendor == LOCAL and not target.model.endswith(".gguf"):
             notes.print(_TINY, style="dim")
         request = Request(
             model=target.model,
             system=SYSTEM,
             messages=(Message(new_message_id(), "user", (TextPart(question),)),),
-            max_output_tokens=target.profile.output,
+            # A tiny model may never come to an end; whoever else answers has limits of its own.
+            max_output_tokens=target.profile.output if target.profile.brief else None,
         )
         async with clients.of(target).stream(request) as events:
-            async for event in events:
-                _show(event, notes)
-                if isinstance(event, Finished) and event.usage is not None:
-                    await _sum_up(event.usage, target, Prices(config.models.prices), notes)
+            finished = await _shown(events, notes)
+        if finished.reason == "length":
+            notes.print("The answer was cut off at the model's limit.", style="dim")
+        if (usage := finished.usage) is not None:
+            answered = providers.resolve(f"{usage.provider}/{usage.model}")
+            await _sum_up(usage, answered, Prices(config.models.prices), notes)
+
+
+async def _shown(events: AsyncIterator[StreamEvent], notes: Console) -> Finished:
+    """Print the answer, with the end of its line also where it breaks off."""
+    text = ""
+    try:
+        async for event in events:
+            _show(event, notes)
+            if isinstance(event, TextDelta):
+                text = event.text or text
+            elif isinstance(event, Finished):
+                return event
+    finally:
+        if text and not text.endswith("\n"):
+            _write("\n")
+    raise AssertionError("a stream that was not cut ends with Finished")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _show(event: StreamEvent, notes: Console) -> None:
     match event:
         case TextDelta():
-            sys.stdout.write(event.text)
-            sys.stdout.flush()
+            _write(event.text)
         case Retrying():
             notes.print(f"{event.reason} Trying again in {event.delay:.0f} s.", style="dim")
         case FellBack():
             notes.print(
                 f"{event.reason} {event.provider}/{event.model} answers instead.", style="dim"
             )
-        case Finished():
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            if event.reason == "length":
-                notes.print("The answer was cut off at the model's limit.", style="dim")
         case _:
             pass
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import uvloop
 from rich.console import Console
-from rich.table import Table
 
+from roost.cli import terminal
 from roost.core.config import Config
-from roost.core.errors import ModelError, ModelUnreachable
+from roost.core.errors import ModelError, RoostError
 from roost.core.keys import Key
 from roost.llm.clients import Clients, Listed
 from roost.llm.prices import Price, Prices
@@ -23,7 +23,7 @@ def list_models(
     word: str | None,
     out: Console,
 ) -> None:
-    uvloop.run(_list(config, keys, environ, word, out))
+    uvloop.run(_list(config, keys, environ, word, out, terminal.err()))
 
 
 async def _list(
@@ -32,42 +32,63 @@ async def _list(
     environ: Mapping[str, str],
     word: str | None,
     out: Console,
+    notes: Console,
 ) -> None:
     prices = Prices(config.models.prices)
     async with models(config, keys, environ) as (providers, clients):
         asked = [provider for provider in providers if _may_be_asked(providers, provider)]
-        answers = await asyncio.gather(*[_served(clients, provider) for provider in asked])
-        default = str(providers.default())
-        table = Table(box=None, pad_edge=False)
-        for heading in ("Model", "Context", "In", "Out", ""):
-            table.add_column(heading, justify="left" if heading in ("Model", "") else "right")
+        answers = await asyncio.gather(
+            *[_served(clients, each, each.name in config.providers) for each in asked]
+        )
+        default, troubles = _default(providers)
+        rows: list[tuple[str, ...]] = []
         for listed in [
             each for answer in answers if not isinstance(answer, str) for each in answer
         ]:
             name = f"{listed.provider.name}/{listed.model}"
             if word is None or word.lower() in name.lower():
                 price = await prices.price(listed.provider, listed.model)
-                mark = "default" if default in (name, listed.provider.name) else ""
-                table.add_row(name, _size(listed.context), *_dollars(price), mark)
-    out.print(table)
+                mark = "default" if name == default else ""
+                rows.append((name, _size(listed.context), *_dollars(price), mark))
+    if rows:
+        _print_table(rows, out)
+    else:
+        out.print(f"No model with {word!r} in its name." if word else "No model can be asked now.")
+    troubles += [answer for answer in answers if isinstance(answer, str) and answer]
+    for trouble in troubles:
+        notes.print(trouble)
+
+
+def _default(providers: Providers) -> tuple[str, list[str]]:
+    """The model that is asked if none is named. One that can't be found is no reason to list
+    nothing: the list may be what its user needs."""
+    try:
+        return str(providers.default()), []
+    except RoostError as error:
+        return "", [str(error)]
+
+
+def _print_table(rows: Sequence[tuple[str, ...]], out: Console) -> None:
+    """By hand, because a table of rich's is cut to the terminal: names are there to be copied."""
+    table = [("Model", "Context", "In", "Out", ""), *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, *sizes, mark in table:
+        right = [text.rjust(width) for text, width in zip(sizes, widths[1:-1], strict=True)]
+        out.print("  ".join([name.ljust(widths[0]), *right, mark]).rstrip())
     out.print("\nPrices are dollars for a million tokens.")
-    for answer in answers:
-        if isinstance(answer, str) and answer:
-            out.print(answer)
 
 
 def _may_be_asked(providers: Providers, provider: Provider) -> bool:
-    return provider.traits.own or providers.key(provider.name) is not None
+    return not provider.traits.key_variables or providers.key(provider.name) is not None
 
 
-async def _served(clients: Clients, provider: Provider) -> Sequence[Listed] | str:
-    """Its models, or why there are none: a server that simply does not run here is no news."""
+async def _served(clients: Clients, provider: Provider, configured: bool) -> Sequence[Listed] | str:
+    """Its models, or why there are none. That a port is silent, or another program's, is no news
+    unless someone said that models are there."""
     try:
         return await clients.models(provider)
-    except ModelUnreachable as error:
-        return "" if provider.traits.own else str(error)
     except ModelError as error:
-        return str(error)
+        return str(error) if configured or not provider.traits.own else ""
 
 
 def _size(tokens: int | None) -> str:

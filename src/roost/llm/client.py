@@ -112,9 +112,7 @@ class HttpClient:
         with suppress(*_TROUBLE):  # the status alone says enough
             while len(body) < _ERROR_BODY and (chunk := await response.content.readany()):
                 body += chunk
-        for value in self._endpoint.headers.values():
-            # Some say which key they do not take.
-            body = body.replace(value.removeprefix("Bearer ").encode(), b"...")
+        body = without_secrets(body, self._endpoint.headers)
         after = response.headers.get("retry-after")
         return failure(response.status, body, after, self._endpoint.provider, model)
 
@@ -162,6 +160,15 @@ class HttpClient:
 
     async def close(self) -> None:
         """Nothing of its own is held between requests."""
+
+
+def without_secrets(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """What a provider says about an error, without the credentials it was sent: some say which key
+    they do not take."""
+    for value in headers.values():
+        if secret := value.removeprefix("Bearer "):
+            body = body.replace(secret.encode(), b"...")
+    return body
 
 
 async def _linger(response: aiohttp.ClientResponse) -> None:

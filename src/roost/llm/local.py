@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 import structlog
 
-from roost.core.errors import ModelUnreachable
+from roost.core.errors import ModelUnknown, ModelUnreachable
 from roost.llm.base import Request, StreamEvent
 from roost.llm.client import Endpoint, HttpClient
 from roost.llm.profiles import Profile
@@ -66,12 +66,11 @@ class LocalClient:
 
     async def _start(self) -> HttpClient:
         model = self._model or bundled_model()
-        if model is None or not model.exists() or importlib.util.find_spec("xllamacpp") is None:
-            raise _unreachable(
-                f"the model file {self._model} is not there"
-                if self._model
-                else "it is not installed; `make run` installs it"
-            )
+        if model is None or importlib.util.find_spec("xllamacpp") is None:
+            missing = "the extra roost[local] runs model files" if model else "`make run` brings it"
+            raise _unknown(model, f"it is not installed; {missing}")
+        if not model.exists():
+            raise _unknown(model, "there is no such file")
         key = secrets.token_urlsafe(24)
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -97,10 +96,11 @@ class LocalClient:
                 address = (await child.stdout.readline()).decode().strip()
         except (TimeoutError, OSError) as error:
             await self.close()
-            raise _unreachable("it could not be loaded") from error
+            detail = "it could not be loaded in time"
+            raise ModelUnreachable(detail, provider="The built-in model") from error
         if not address:
             await self.close()
-            raise _unreachable(f"it could not be loaded from {model}")
+            raise _unknown(model, "it could not be loaded")
         log.debug("the built-in model is loaded", model=model.stem, pid=child.pid)
         # It closes its connections without saying so; a second request on one would fail.
         headers = {"authorization": f"Bearer {key}", "connection": "close"}
@@ -115,5 +115,6 @@ class LocalClient:
         await child.wait()
 
 
-def _unreachable(detail: str) -> ModelUnreachable:
-    return ModelUnreachable(detail, provider="The built-in model")
+def _unknown(model: Path | None, detail: str) -> ModelUnknown:
+    """Nothing that another try would change."""
+    return ModelUnknown(detail, provider=PROVIDER, model=model or "of its own")

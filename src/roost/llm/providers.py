@@ -99,7 +99,7 @@ class Providers:
         if reference is None:
             return self.default()
         name, _, model = reference.partition("/")
-        if reference.endswith(".gguf"):
+        if reference.endswith(".gguf") and (name == LOCAL or name not in self._providers):
             return self._target(self._providers[LOCAL], reference.removeprefix("local/"))
         if name in self._providers:
             return self._target(self._providers[name], model)

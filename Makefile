@@ -38,11 +38,12 @@ contracts: .venv/dev.stamp ## Rewrite docs/contracts.md from the marked tests
 	@$(BIN)/python -m tools.contracts
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--custom-compile-command "make lock" $(ARGS)
+	--override requirements/overrides.txt --custom-compile-command "make lock" $(ARGS)
 
 lock: .venv/lock.stamp ## Resolve requirements/*.txt anew (ARGS=--upgrade for newer versions)
-	@$(LOCK) pyproject.toml --group build -o requirements/run.txt
-	@$(LOCK) pyproject.toml --group build --group dev -c requirements/run.txt -o requirements/dev.txt
+	@$(LOCK) pyproject.toml --group build --group local -o requirements/run.txt
+	@$(LOCK) pyproject.toml --group build --group local --group dev -c requirements/run.txt \
+		-o requirements/dev.txt
 	@$(LOCK) --group lock -o requirements/lock.txt
 
 clean: ## Remove the environment and everything generated

@@ -5,10 +5,13 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import store
+from bench import models, store
 from bench.report import Figure, Part, save, show
 
-PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {"store": store.measure}
+PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
+    "models": models.measure,
+    "store": store.measure,
+}
 """Each is told whom to tell what it is doing."""
 
 

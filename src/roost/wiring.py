@@ -2,16 +2,20 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import NamedTuple
 
+import aiohttp
 import structlog
 from starlette.applications import Starlette
 
 from roost import __version__
 from roost.core.clock import SystemClock
 from roost.core.config import Config
+from roost.core.keys import Key
 from roost.http.app import create_app
+from roost.llm.clients import Clients
+from roost.llm.providers import Providers
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.upkeep import Retention, Upkeep
 
@@ -45,6 +49,23 @@ async def running(config: Config) -> AsyncGenerator[Roost]:
             yield Roost(store, create_app(version=__version__))
     finally:
         await store.close()
+
+
+@contextlib.asynccontextmanager
+async def models(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]
+) -> AsyncGenerator[tuple[Providers, Clients]]:
+    """The models that can be asked, for as long as the block lasts."""
+    providers = Providers.of(config, keys, environ)
+    async with (
+        aiohttp.ClientSession(trust_env=True) as connections,
+        aiohttp.ClientSession() as direct,
+    ):
+        clients = Clients(providers, connections, direct)
+        try:
+            yield providers, clients
+        finally:
+            await clients.close()
 
 
 @contextlib.asynccontextmanager

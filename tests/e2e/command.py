@@ -36,7 +36,9 @@ class Roost:
         self.home = home
         self.environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
 
-    async def start(self, *arguments: str, ordinary: bool = False) -> Process:
+    async def start(
+        self, *arguments: str, ordinary: bool = False, stdin: int | None = None, stdout: int = PIPE
+    ) -> Process:
         prefix = ["-c", _WITHOUT_ROOTS_PRIVILEGES] if ordinary and os.geteuid() == 0 else []
         return await asyncio.create_subprocess_exec(
             sys.executable,
@@ -46,13 +48,18 @@ class Roost:
             *arguments,
             env=self.environ,
             cwd=self.home,
-            stdout=PIPE,
+            stdin=stdin,
+            stdout=stdout,
             stderr=PIPE,
         )
 
-    async def __call__(self, *arguments: str, ordinary: bool = False) -> Outcome:
-        """Run a command to its end."""
-        return await outcome(await self.start(*arguments, ordinary=ordinary))
+    async def __call__(
+        self, *arguments: str, ordinary: bool = False, typed: str | None = None
+    ) -> Outcome:
+        """Run a command to its end, with `typed` as its input."""
+        stdin = None if typed is None else PIPE
+        process = await self.start(*arguments, ordinary=ordinary, stdin=stdin)
+        return await outcome(process, typed)
 
     @asynccontextmanager
     async def running(self, *arguments: str) -> AsyncGenerator["Server"]:
@@ -81,11 +88,11 @@ class Server:
         return await outcome(self.process)
 
 
-async def outcome(process: Process) -> Outcome:
+async def outcome(process: Process, typed: str | None = None) -> Outcome:
     async with asyncio.timeout(DEADLINE):
-        out, err = await process.communicate()
+        out, err = await process.communicate(None if typed is None else typed.encode())
     assert process.returncode is not None
-    return Outcome(process.returncode, out.decode(), err.decode())
+    return Outcome(process.returncode, (out or b"").decode(), err.decode())
 
 
 async def _greeting(process: Process) -> str:

@@ -11,13 +11,15 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from roost import __version__
 from roost.cli import terminal
+from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
 from roost.cli.doctor import diagnose, mend
 from roost.cli.logs import configure_logs
+from roost.cli.models import list_models
 from roost.cli.run import run_server
-from roost.cli.settings import Settings, flag, read_config
+from roost.cli.settings import Settings, flag, read_config, read_keys
 from roost.core.config import Config, LogLevel
-from roost.core.errors import ConfigError, RoostError
+from roost.core.errors import ConfigError, InvalidInput, RoostError
 from roost.testing.faults import arm_from_environment
 
 log = structlog.stdlib.get_logger("roost.cli")
@@ -72,6 +74,33 @@ def backup(
 
 
 @app.command
+def ask(
+    question: Annotated[
+        str | None, Parameter(help="What to ask; by default it is read from the input.")
+    ] = None,
+    /,
+    *,
+    model: Annotated[str | None, flag("NAME", "Whom to ask, as provider/model.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """Ask a model one question."""
+    config = _configure(settings)
+    ask_model(config, read_keys(settings, os.environ), os.environ, question, model)
+
+
+@app.command
+def models(
+    word: Annotated[str | None, Parameter(help="Only those whose name has this in it.")] = None,
+    /,
+    *,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """List the models that can be asked now."""
+    config = _configure(settings)
+    list_models(config, read_keys(settings, os.environ), os.environ, word, terminal.out())
+
+
+@app.command
 def version() -> None:
     """Say which Roost this is."""
     terminal.out().print(f"Roost {__version__}")
@@ -90,7 +119,7 @@ def invoke(arguments: list[str]) -> int:
         return _call(arguments)
     except CycloptsError as error:
         return _fail(_explain(error), 2)
-    except ConfigError as error:
+    except (ConfigError, InvalidInput) as error:
         return _fail(str(error), 2)
     except RoostError as error:
         return _fail(str(error), 1)

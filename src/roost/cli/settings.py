@@ -8,8 +8,9 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from roost.core.config import Config, ConfigFile, load, xdg_folder
+from roost.core.config import Config, ConfigFile, load, load_keys, xdg_folder
 from roost.core.errors import ConfigError
+from roost.core.keys import Key
 
 
 def flag(metavar: str, help: str) -> Parameter:
@@ -41,6 +42,11 @@ def read_config(
     }
     config = load(_read_file(settings, environ), environ, flags)
     return msgspec.structs.replace(config, data=config.data.absolute())
+
+
+def read_keys(settings: Settings, environ: Mapping[str, str]) -> Mapping[str, Key]:
+    """The providers' keys of the same file, which stay apart from the configuration."""
+    return load_keys(_read_file(settings, environ), environ)
 
 
 def _read_file(settings: Settings, environ: Mapping[str, str]) -> ConfigFile | None:

@@ -1,19 +1,37 @@
 """One frozen configuration: defaults, then roost.toml, then ROOST_* variables, then flags."""
 
-import difflib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, NewType, cast, get_args
+from typing import Any, NamedTuple, cast, get_args, get_origin
 
 import msgspec
 
-from roost.core.errors import ConfigError, SettingUnknown, SettingWrong
-
-LogLevel = Literal["debug", "info", "warning", "error"]
-Port = NewType("Port", int)
+from roost.core.errors import ConfigError, SettingUnknown
+from roost.core.keys import Key
+from roost.core.settings import (
+    KEY_KIND,
+    KINDS,
+    TABLE_KIND,
+    BaseUrl,
+    Dollars,
+    Given,
+    Kind,
+    LogLevel,
+    Port,
+    SettingPath,
+    VariableName,
+    VendorName,
+    WireName,
+    hint,
+    read_port,
+    read_texts,
+    unknown,
+    wrong,
+)
 
 
 class ServerConfig(msgspec.Struct, frozen=True):
@@ -35,12 +53,44 @@ class RetentionConfig(msgspec.Struct, frozen=True):
     events: timedelta = timedelta(days=30)
 
 
+class PriceConfig(msgspec.Struct, frozen=True):
+    """What a model costs, where it is not what the price list says. Without prices of their own,
+    cached tokens cost what `input` costs, and so do those that are written to the cache."""
+
+    input: Dollars
+    output: Dollars
+    cached: Dollars | None = None
+    cache_write: Dollars | None = None
+
+
+class ModelsConfig(msgspec.Struct, frozen=True):
+    """`default` and `fallbacks` are written provider/model; so are the names of `prices`, where `*`
+    stands for anything."""
+
+    default: str | None = None
+    fallbacks: tuple[str, ...] = ()
+    prices: Mapping[str, PriceConfig] = {}
+
+
+class ProviderConfig(msgspec.Struct, frozen=True):
+    """Where models are. Its key is not here: `load_keys` reads that."""
+
+    vendor: VendorName | None = None
+    base_url: BaseUrl | None = None
+    key_env: VariableName | None = None
+    wire: WireName | None = None
+    models: tuple[str, ...] = ()
+    headers: Mapping[str, Key] = {}
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     data: Path
     server: ServerConfig = ServerConfig()
     log: LogConfig = LogConfig()
     leases: LeaseConfig = LeaseConfig()
     retention: RetentionConfig = RetentionConfig()
+    models: ModelsConfig = ModelsConfig()
+    providers: Mapping[str, ProviderConfig] = {}
 
 
 class ConfigFile(NamedTuple):
@@ -63,17 +113,48 @@ def load(
     file: ConfigFile | None, environ: Mapping[str, str], flags: Mapping[str, str | None]
 ) -> Config:
     """Read everything that was given; a flag that is None was not."""
-    values: dict[str, object] = {}
+    values: dict[SettingPath, object] = {}
     if (folder := xdg_folder(environ, "XDG_DATA_HOME", ".local/share")) is not None:
-        values["data"] = folder / "roost"
-    for setting in (*_from_file(file), *_from_environment(environ), *_from_flags(flags)):
-        value = _read(setting)
+        values["data",] = folder / "roost"
+    for given in chain(_from_file(file), _from_environment(environ), _from_flags(flags)):
+        value = _read(given)
         if isinstance(value, Path):
-            value = setting.base / _at_home(value, environ)
-        values[setting.key] = value
-    if "data" not in values:
+            value = given.base / _at_home(value, environ)
+        if not isinstance(value, Key):
+            values[given.path] = value
+    if ("data",) not in values:
         raise ConfigError("HOME is not set, so the data has no folder. Choose one with --data.")
     return _build(values)
+
+
+def load_keys(file: ConfigFile | None, environ: Mapping[str, str]) -> Mapping[str, Key]:
+    """The keys that the file gives or names, by provider. Nothing else of the file is read."""
+    keys: dict[str, Key] = {}
+    for given in _from_file(file):
+        if len(given.path) != 3 or given.path[0] != "providers":
+            continue
+        _, provider, name = given.path
+        if name == "key_env":
+            variable = cast("str", _read(given))
+            found = Given(given.path, environ.get(variable), f"the variable {variable}")
+        elif name == "key":
+            found = given
+        else:
+            continue
+        if provider in keys:
+            raise ConfigError(
+                f"The provider {provider} has both key and key_env (in {given.source}). Keep one."
+            )
+        if found.value:
+            keys[provider] = read_key(found)
+    return keys
+
+
+def read_key(given: Given) -> Key:
+    try:
+        return cast("Key", KEY_KIND.read(given.value))
+    except ValueError:
+        raise wrong(given, KEY_KIND) from None
 
 
 def xdg_folder(environ: Mapping[str, str], variable: str, below_home: str) -> Path | None:
@@ -85,149 +166,116 @@ def xdg_folder(environ: Mapping[str, str], variable: str, below_home: str) -> Pa
     return Path(home, below_home) if home else None
 
 
-def duration(text: str) -> timedelta:
-    """Read "30s", "15m", "1h" or "7d"; anything else, zero included, is a ValueError."""
-    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a duration")
-    unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}[match[2]]
-    return timedelta(**{unit: int(match[1])})
+def _settings_of(
+    struct: type[msgspec.Struct], above: SettingPath = ()
+) -> Iterator[tuple[SettingPath, Kind]]:
+    for field in msgspec.structs.fields(struct):
+        path = (*above, field.name)
+        kind = _without_none(field.type)
+        if kind in KINDS:
+            yield path, KINDS[kind]
+        elif get_origin(kind) is Mapping:
+            yield (*path, "*"), TABLE_KIND
+            yield from _settings_of(get_args(kind)[1], (*path, "*"))
+        else:
+            yield from _settings_of(kind, path)
 
 
-class _Kind(NamedTuple):
-    """What a setting may be, in words and as a reader that raises ValueError."""
-
-    expected: str
-    read: Callable[[object], object]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str) and value:
-        return value
-    raise ValueError(value)
+def _without_none(kind: Any) -> Any:  # noqa: ANN401
+    """X, of X | None."""
+    choices = [choice for choice in get_args(kind) if choice is not type(None)]
+    return choices[0] if type(None) in get_args(kind) else kind
 
 
-def _folder(value: object) -> Path:
-    text = _text(value)
-    if "\0" in text:
-        raise ValueError(value)
-    return Path(text)
-
-
-def _duration(value: object) -> timedelta:
-    return duration(_text(value))
-
-
-def _port(value: object) -> Port:
-    # bool is an int to Python, but not to a person who wrote `port = true`.
-    if type(value) is int and 0 <= value <= 65535:
-        return Port(value)
-    raise ValueError(value)
-
-
-def _level(value: object) -> str:
-    if value in get_args(LogLevel):
-        return cast("str", value)
-    raise ValueError(value)
-
-
-_KINDS = {
-    str: _Kind("text", _text),
-    Path: _Kind("a folder", _folder),
-    Port: _Kind("a whole number from 0 to 65535", _port),
-    LogLevel: _Kind("one of " + ", ".join(get_args(LogLevel)), _level),
-    timedelta: _Kind('a duration such as "30s", "15m", "1h" or "7d"', _duration),
+_SETTINGS = dict(_settings_of(Config)) | {("providers", "*", "key"): KEY_KIND}
+_REQUIRED: Mapping[SettingPath, list[str]] = {
+    ("models", "prices", "*"): [
+        field.name for field in msgspec.structs.fields(PriceConfig) if field.required
+    ]
+}
+_SECTIONS = {path[:end] for path in _SETTINGS for end in range(1, len(path))}
+VARIABLES = {
+    "ROOST_" + "_".join(path).upper(): ".".join(path) for path in _SETTINGS if "*" not in path
 }
 
 
-def _settings_of(struct: type[msgspec.Struct], prefix: str = "") -> Iterator[tuple[str, _Kind]]:
-    for field in msgspec.structs.fields(struct):
-        if field.type in _KINDS:
-            yield prefix + field.name, _KINDS[field.type]
-        else:
-            yield from _settings_of(field.type, f"{prefix}{field.name}.")
+def _pattern(path: SettingPath) -> SettingPath:
+    """The path, with `*` for the names that someone chose."""
+    for pattern in (*_SETTINGS, *_SECTIONS):
+        if len(pattern) == len(path) and all(
+            there in ("*", here) for here, there in zip(path, pattern, strict=True)
+        ):
+            return pattern
+    return path
 
 
-_SETTINGS = dict(_settings_of(Config))
-_SECTIONS = sorted({key.partition(".")[0] for key in _SETTINGS if "." in key})
-VARIABLES = {"ROOST_" + key.upper().replace(".", "_"): key for key in _SETTINGS}
-
-
-class _Given(NamedTuple):
-    """A setting as someone wrote it, where they did, and what its relative path is relative to."""
-
-    key: str
-    value: object
-    source: str
-    base: Path = Path()
-
-
-def _from_file(file: ConfigFile | None) -> Iterator[_Given]:
+def _from_file(file: ConfigFile | None) -> Iterator[Given]:
     if file is None:
         return
     try:
         tables = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file.path} is not valid TOML: {error}.") from error
-    for name, value in tables.items():
-        if name not in _SECTIONS:
-            yield _Given(name, value, str(file.path), file.path.parent)
+    yield from _from_table((), tables, file.path)
+
+
+def _from_table(above: SettingPath, table: Mapping[str, object], file: Path) -> Iterator[Given]:
+    for name, value in table.items():
+        path = (*above, name)
+        pattern = _pattern(path)
+        given = Given(path, value, str(file), file.parent)
+        if pattern not in _SECTIONS:
+            yield given
         elif isinstance(value, dict):
-            for inner, setting in cast("dict[str, object]", value).items():
-                yield _Given(f"{name}.{inner}", setting, str(file.path), file.path.parent)
+            if pattern in _SETTINGS:
+                yield given._replace(value={})
+            inner = cast("dict[str, object]", value)
+            yield from _from_table(path, inner, file)
+            if missing := [name for name in _REQUIRED.get(pattern, ()) if name not in inner]:
+                raise ConfigError(f"The section [{given.key}] (in {file}) lacks {missing[0]}.")
         else:
-            raise _wrong(_Given(name, value, str(file.path)), f"a section, [{name}]")
+            # A key that was written one level too high is still not repeated.
+            raise wrong(given, Kind(f"a section, [{given.key}]", id, secret=len(path) > 1))
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
+def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
     for variable in sorted(environ):
         if not variable.startswith("ROOST_") or variable in _OTHER_VARIABLES:
             continue
         if variable not in VARIABLES:
             raise SettingUnknown(
-                key=variable, source="the environment", hint=_hint(variable, VARIABLES)
+                key=variable, source="the environment", hint=hint(variable, VARIABLES)
             )
         # Empty is how a shell or a compose file leaves a variable out.
         if text := environ[variable]:
-            yield _Given(VARIABLES[variable], _untyped(VARIABLES[variable], text), variable)
+            yield _untyped(VARIABLES[variable], text, variable)
 
 
-def _from_flags(flags: Mapping[str, str | None]) -> Iterator[_Given]:
+def _from_flags(flags: Mapping[str, str | None]) -> Iterator[Given]:
     for flag, text in flags.items():
         if text is not None:
-            yield _Given(_FLAGS[flag], _untyped(_FLAGS[flag], text), flag)
+            yield _untyped(_FLAGS[flag], text, flag)
 
 
-def _untyped(key: str, text: str) -> object:
-    """Variables and flags are always text; a file says by itself what is a number."""
-    is_number = _SETTINGS[key].read is _port and re.fullmatch("[0-9]{1,5}", text)
-    return int(text) if is_number else text
+def _untyped(key: str, text: str, source: str) -> Given:
+    """Variables and flags are always text; a file says by itself what is a number or a list."""
+    path = tuple(key.split("."))
+    value: object = text
+    if _SETTINGS[path].read is read_port and re.fullmatch("[0-9]{1,5}", text):
+        value = int(text)
+    elif _SETTINGS[path].read is read_texts:
+        value = [item.strip() for item in text.split(",")]
+    return Given(path, value, source)
 
 
-def _read(given: _Given) -> object:
-    kind = _SETTINGS.get(given.key)
+def _read(given: Given) -> object:
+    kind = _SETTINGS.get(_pattern(given.path))
     if kind is None:
-        raise SettingUnknown(
-            key=given.key, source=given.source, hint=_hint(given.key, [*_SETTINGS, *_SECTIONS])
-        )
+        raise unknown(given, [*_SETTINGS, *sorted(_SECTIONS)])
     try:
         return kind.read(given.value)
     except ValueError:
-        raise _wrong(given, kind.expected) from None
-
-
-def _wrong(given: _Given, expected: str) -> SettingWrong:
-    value = repr(given.value)
-    if len(value) > 80:
-        value = value[:80] + "…"
-    return SettingWrong(key=given.key, source=given.source, expected=expected, value=value)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    last = name.rpartition(".")[2]
-    elsewhere = [key for key in known if key.rpartition(".")[2] == last]
-    close = elsewhere or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    return f" Did you mean {close[0]}?" if close else ""
+        raise wrong(given, kind) from None
 
 
 def _at_home(folder: Path, environ: Mapping[str, str]) -> Path:
@@ -236,10 +284,11 @@ def _at_home(folder: Path, environ: Mapping[str, str]) -> Path:
     return folder
 
 
-def _build(values: Mapping[str, object]) -> Config:
+def _build(values: Mapping[SettingPath, object]) -> Config:
     nested: dict[str, object] = {}
-    for key, value in values.items():
-        section, _, name = key.rpartition(".")
-        table = cast("dict[str, object]", nested.setdefault(section, {})) if section else nested
-        table[name] = value
+    for path, value in values.items():
+        table = nested
+        for name in path[:-1]:
+            table = cast("dict[str, object]", table.setdefault(name, {}))
+        table[path[-1]] = value
     return msgspec.convert(nested, Config)

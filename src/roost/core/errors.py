@@ -13,6 +13,21 @@ RoostError
 │   ├── AddressUnusable
 │   └── PortTaken
 ├── DataFolderError     the data folder can't be used
+├── ModelError          a model did not answer
+│   ├── KeyRefused          the provider does not take the key
+│   ├── NoCredit            the account has no credit or quota left
+│   ├── ModelUnknown        the provider has no such model
+│   ├── ContextTooLong      the conversation does not fit the model's window
+│   ├── ContentRefused      the provider's filter stopped it
+│   ├── RequestRefused      the provider does not take the request, for another reason
+│   ├── ReplyMalformed      what came back is not what the protocol says
+│   ├── NoAnswer            the model answered with nothing
+│   └── ModelTransient      worth another try
+│       ├── ModelUnreachable    no connection
+│       ├── RateLimited         too many requests
+│       ├── ModelOverloaded     the provider has trouble of its own
+│       ├── ModelStalled        nothing came for too long
+│       └── StreamCut           the answer broke off
 └── StoreError          the store can't do it
     ├── StoreOwned          another process holds it
     ├── StoreTooNew         it was written by a newer Roost
@@ -84,6 +99,70 @@ class PortTaken(ConfigError):
 
 class DataFolderError(RoostError):
     """The data folder {folder} can't be used: {detail}"""
+
+
+class ModelError(RoostError):
+    """{provider} did not answer: {detail}"""
+
+
+class KeyRefused(ModelError):
+    """{provider} does not accept the key ({detail}). Check it, or enter a new one."""
+
+
+class NoCredit(ModelError):
+    """The account at {provider} has no credit or quota left ({detail}). Top it up, or choose
+    another model."""
+
+
+class ModelUnknown(ModelError):
+    """{provider} has no model {model} ({detail}). `roost models` lists those that are there."""
+
+
+class ContextTooLong(ModelError):
+    """The conversation is too long for {model} ({detail}). Compact it, or choose a model with a
+    larger window."""
+
+
+class ContentRefused(ModelError):
+    """{provider} refused to answer ({detail}). Say it differently, or choose another model."""
+
+
+class RequestRefused(ModelError):
+    """{provider} refused the request: {detail}"""
+
+
+class ReplyMalformed(ModelError):
+    """{provider} sent something that can't be read: {detail}. If it is a server of your own, check
+    that it speaks the protocol it is configured for."""
+
+
+class NoAnswer(ModelError):
+    """{model} answered with nothing. Retry, or choose another model."""
+
+
+class ModelTransient(ModelError):
+    """{provider} could not answer just now: {detail}"""
+
+
+class ModelUnreachable(ModelTransient):
+    """{provider} can't be reached: {detail}. Check the connection and the address."""
+
+
+class RateLimited(ModelTransient):
+    """{provider} takes no more requests for now ({detail}). Wait a little, or choose another
+    model."""
+
+
+class ModelOverloaded(ModelTransient):
+    """{provider} is overloaded or down ({detail}). Wait a little, or choose another model."""
+
+
+class ModelStalled(ModelTransient):
+    """{provider} sent nothing for {seconds} seconds. Retry, or choose another model."""
+
+
+class StreamCut(ModelTransient):
+    """The answer from {provider} broke off: {detail}."""
 
 
 class StoreError(RoostError):

@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.config import VARIABLES, Config, ConfigFile, duration, load, xdg_folder
+from roost.core.config import (
+    VARIABLES,
+    Config,
+    ConfigFile,
+    PriceConfig,
+    ProviderConfig,
+    load,
+    load_keys,
+    xdg_folder,
+)
 from roost.core.errors import ConfigError
+from roost.core.keys import Key
+from roost.core.settings import BaseUrl, Dollars, VariableName, duration
 
 HOME = {"HOME": "/home/wren"}
 FILE = Path("/etc/roost/roost.toml")
@@ -57,6 +68,8 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_RETENTION_IDEMPOTENCY_KEYS": "1h",
         "ROOST_RETENTION_INBOX": "2h",
         "ROOST_RETENTION_EVENTS": "3h",
+        "ROOST_MODELS_DEFAULT": "nest/heron",
+        "ROOST_MODELS_FALLBACKS": "nest/egret, nest/stork",
     }
     config = configured(environ=given)
     assert given.keys() == VARIABLES.keys()
@@ -65,6 +78,8 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert config.retention.idempotency_keys == timedelta(hours=1)
     assert config.retention.inbox == timedelta(hours=2)
     assert config.retention.events == timedelta(hours=3)
+    assert config.models.default == "nest/heron"
+    assert config.models.fallbacks == ("nest/egret", "nest/stork")
 
 
 def test_every_setting_is_in_the_documentation() -> None:
@@ -101,6 +116,20 @@ def test_empty_variable_is_not_set() -> None:
         ("[leases]\nttl = 30", 'expected a duration such as "30s", "15m", "1h" or "7d", got 30'),
         ("[leases]\nttl = 'soon'", "leases.ttl (from {file}) is wrong"),
         ("not toml", "{file} is not valid TOML"),
+        ("[models]\nfallbacks = 'a'", "models.fallbacks (from {file}) is wrong: expected a list"),
+        ("[models]\nfallbacks = [1]", "got [1]"),
+        ("[models.prices.'n/h-1.5']\ninput = 'x'", 'models.prices."n/h-1.5".input (from {file})'),
+        ("[models.prices.'n/h']\ninput = -1\noutput = 1", "expected dollars for a million tokens"),
+        ("[models]\nprices = 5", "expected a section, [models.prices]"),
+        ("providers = 5", "expected a section, [providers], got 5"),
+        ("[providers]\nnest = 5", "expected a section, [providers.nest]"),
+        (
+            "[providers.nest]\nvendor = 'opneai'",
+            "providers.nest.vendor (from {file}) is wrong: exp",
+        ),
+        ("[providers.nest]\nwire = 'soap'", "one of openai-chat, openai-responses, anthropic, got"),
+        ("[providers.nest]\nbase_url = 'nest'", "expected an address such as"),
+        ("[providers.nest]\nmodels = 'heron'", "providers.nest.models (from {file}) is wrong"),
     ],
 )
 def test_wrong_value_names_key_file_and_expected_type(toml: str, expected: str) -> None:
@@ -134,6 +163,19 @@ def test_long_wrong_value_is_cut() -> None:
         ("[sever]\nport = 1", "sever", "Did you mean server?"),
         ("[server]\nlevel = 'info'", "server.level", "Did you mean log.level?"),
         ("zzz = 1", "zzz", ""),
+        (
+            "[providers.n]\nbaseurl = ''",
+            "providers.n.baseurl",
+            "Did you mean providers.n.base_url?",
+        ),
+        ("[providers.n]\nport = 1", "providers.n.port", "Did you mean server.port?"),
+        ("vendor = 'x'", "vendor", "Did you mean providers.NAME.vendor?"),
+        ("[model]\ndefault = 'x'", "model", "Did you mean models?"),
+        (
+            "[models.prices.'n/h']\ninptu = 1",
+            'models.prices."n/h".inptu',
+            'Did you mean models.prices."n/h".input?',
+        ),
     ],
 )
 def test_unknown_key_is_named_with_its_file_and_a_suggestion(
@@ -187,3 +229,95 @@ def test_durations_are_a_number_and_a_unit(text: str, seconds: int) -> None:
 def test_anything_else_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         duration(text)
+
+
+NEST = """
+[models]
+default = "nest/heron"
+fallbacks = ["openai/gpt-5"]
+
+[models.prices."nest/heron-1.5"]
+input = 2
+output = 10.5
+
+[providers.nest]
+vendor = "compatible"
+base_url = "https://nest.example/v1/"
+key = "sk-nightjar"
+models = ["heron"]
+headers = { X-Team = "birds" }
+
+[providers.openai]
+"""
+
+
+def test_providers_and_prices_are_read_by_the_names_they_are_given() -> None:
+    config = configured(NEST)
+    assert config.models.prices == {"nest/heron-1.5": PriceConfig(Dollars(2), Dollars(10.5))}
+    assert list(config.providers) == ["nest", "openai"]
+    assert config.providers["openai"] == ProviderConfig()
+    nest = config.providers["nest"]
+    assert (nest.vendor, nest.base_url) == ("compatible", BaseUrl("https://nest.example/v1"))
+    assert (nest.models, nest.headers) == (("heron",), {"x-team": Key("birds")})
+
+
+def test_price_needs_both_sides() -> None:
+    message = complaint("[models.prices.'n/h']\ninput = 1")
+    assert message == f'The section [models.prices."n/h"] (in {FILE}) lacks output.'
+
+
+def test_keys_are_not_in_the_configuration() -> None:
+    config = configured(NEST)
+    assert "nightjar" not in repr(config)
+    assert "birds" not in repr(config)
+    assert not hasattr(config.providers["nest"], "key")
+    assert load_keys(ConfigFile(FILE, NEST), {}) == {"nest": Key("sk-nightjar")}
+
+
+def test_key_may_be_named_by_its_variable() -> None:
+    toml = "[providers.nest]\nkey_env = 'NEST_KEY'"
+    assert configured(toml).providers["nest"].key_env == VariableName("NEST_KEY")
+    assert load_keys(ConfigFile(FILE, toml), {"NEST_KEY": "sk-1"}) == {"nest": Key("sk-1")}
+    assert load_keys(ConfigFile(FILE, toml), {"NEST_KEY": ""}) == {}
+    assert load_keys(None, {"NEST_KEY": "sk-1"}) == {}
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "[providers.nest]\nkey = ['sk-nightjar']",
+        "[providers.nest]\nkey = 'sk-nightjar ключ'",
+        "[providers.nest]\nkey_env = 'sk-nightjar'",
+        "[providers.nest]\nbase_url = 'https://me:nightjar@nest.example'",
+        "[providers.nest]\nheaders = { authorization = ['nightjar'] }",
+        "[providers.nest]\nheaders = 'nightjar'",
+        "[providers]\nkey = 'sk-nightjar'",
+    ],
+)
+def test_wrong_key_is_named_but_not_repeated(toml: str) -> None:
+    message = complaint(toml)
+    assert "providers." in message
+    assert str(FILE) in message
+    assert "nightjar" not in message
+
+
+def test_wrong_key_in_a_variable_names_the_variable_but_does_not_repeat_it() -> None:
+    toml = "[providers.nest]\nkey_env = 'NEST_KEY'"
+    with pytest.raises(ConfigError) as caught:
+        load_keys(ConfigFile(FILE, toml), {"NEST_KEY": "sk\nnightjar"})
+    assert "NEST_KEY" in str(caught.value)
+    assert "nightjar" not in str(caught.value)
+
+
+def test_two_keys_for_one_provider_are_one_too_many() -> None:
+    toml = "[providers.nest]\nkey = 'sk-1'\nkey_env = 'NEST_KEY'"
+    with pytest.raises(ConfigError, match="both key and key_env"):
+        load_keys(ConfigFile(FILE, toml), {"NEST_KEY": "sk-2"})
+
+
+def test_every_setting_of_a_provider_is_in_the_documentation() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    for name in (*ProviderConfig.__struct_fields__, "key"):
+        assert f"| `providers.NAME.{name}` |" in page
+    for name in PriceConfig.__struct_fields__:
+        assert f'| `models.prices."PROVIDER/MODEL".{name}` |' in page

@@ -1,0 +1,115 @@
+"""What the wire protocols share in turning stored messages into what a model reads."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from roost.core.ids import BlobId, ToolCallId
+from roost.core.messages import (
+    ContextPart,
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+)
+from roost.llm.profiles import Profile
+
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml", "application/toml")
+
+
+def origin(provider: str, model: str) -> str:
+    """Who made a piece of reasoning: only they are given it back."""
+    return f"{provider}/{model}"
+
+
+def sendable(message: Message, made_by: str) -> list[Part]:
+    """The parts of an answer without the thoughts that can't go back: another's, unfinished ones,
+    and those that nothing followed, which their makers refuse."""
+    parts = [
+        part
+        for part in message.parts
+        if not isinstance(part, ReasoningPart)
+        or (part.payload is not None and part.origin == made_by)
+    ]
+    while parts and isinstance(parts[-1], ReasoningPart):
+        parts.pop()
+    return parts
+
+
+def with_results_together(messages: Iterable[Message]) -> list[Message]:
+    """What the tools of one step answered is one message to a model, however it was stored."""
+    together: list[Message] = []
+    for message in messages:
+        if together and message.role == "tool" == together[-1].role:
+            parts = together[-1].parts + message.parts
+            together[-1] = msgspec.structs.replace(together[-1], parts=parts)
+        else:
+            together.append(message)
+    return together
+
+
+def note(text: str) -> str:
+    """Roost's own voice, in the place where only a user's is possible."""
+    return f"<note>\n{text}\n</note>"
+
+
+def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | None:
+    """A part as text, if it is text to this model; an image or file it can take is None."""
+    match part:
+        case TextPart():
+            return part.text
+        case ContextPart():
+            return f"<context name={part.label!r}>\n{part.text}\n</context>"
+        case ImagePart():
+            return None if profile.images else f"[image {part.name or part.media_type}: not shown]"
+        case FilePart():
+            if part.media_type.startswith(_TEXTUAL):
+                text = blobs[part.blob].decode("utf-8", "replace")
+                return f"<file name={part.name!r}>\n{text}\n</file>"
+            pdf = part.media_type == "application/pdf"
+            return None if profile.files and pdf else f"[file {part.name}: not shown]"
+        case _:
+            return ""
+
+
+def joined(parts: Iterable[Part], blobs: Mapping[BlobId, bytes], profile: Profile) -> str:
+    """The text of parts, without what is not text."""
+    return "\n\n".join(filter(None, [words(part, blobs, profile) for part in parts]))
+
+
+def data_url(part: ImagePart | FilePart, blobs: Mapping[BlobId, bytes]) -> str:
+    return f"data:{part.media_type};base64,{base64_of(part, blobs)}"
+
+
+def base64_of(part: ImagePart | FilePart, blobs: Mapping[BlobId, bytes]) -> str:
+    return base64.b64encode(blobs[part.blob]).decode()
+
+
+def wire_ids(messages: Iterable[Message], profile: Profile) -> dict[ToolCallId, str]:
+    """What the model is told a tool call is named: as it named it, where it did. Two of the
+    protocols take only plain names, and each once; chat's servers know their own."""
+    ids: dict[ToolCallId, str] = {}
+    used: set[str] = set()
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                id = _nine(part) if profile.call_ids == "nine" else part.wire_id or part.call
+                if profile.wire != "openai-chat" and (id in used or not _PLAIN.fullmatch(id)):
+                    id = part.call
+                used.add(id)
+                ids[part.call] = id
+    return ids
+
+
+def _nine(part: ToolCallPart) -> str:
+    """Nine letters and digits, for the vendor that takes nothing else."""
+    if part.wire_id and len(part.wire_id) == 9 and part.wire_id.isalnum():
+        return part.wire_id
+    return hashlib.sha256(part.call.encode()).hexdigest()[:9]

@@ -1,0 +1,64 @@
+"""Responses requests: what the oracle's one conversation does not show."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from roost.core.messages import ReasoningPart, TextPart
+from roost.llm.base import Effort, Request
+from roost.llm.openai_responses import encode
+from tests.unit.llm.asking import message, profile, question
+from tests.unit.llm.conversations import MINE
+
+
+def body(request: Request, **changes: object) -> dict[str, Any]:
+    return msgspec.json.decode(encode(request, profile("responses", **changes), "nest"))
+
+
+def test_nothing_is_stored_at_the_vendor() -> None:
+    assert body(question()) == {
+        "model": "heron",
+        "stream": True,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "input": [
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "hi"}],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("off", "effort", "sent"),
+    [
+        ("none", "high", "high"),
+        ("none", "off", "none"),
+        ("minimal", "off", "minimal"),
+        (None, "off", None),
+        ("none", None, None),
+    ],
+)
+def test_effort_is_said_as_the_model_has_it(
+    off: str | None, effort: Effort | None, sent: str | None
+) -> None:
+    asked = body(msgspec.structs.replace(question(), effort=effort), effort_off=off)
+    assert asked.get("reasoning", {}).get("effort") == sent
+
+
+def test_what_the_model_does_not_take_is_left_out() -> None:
+    request = msgspec.structs.replace(question(), effort="low", temperature=0.5)
+    assert body(request)["temperature"] == 0.5
+    sent = body(request, effort="none", temperature=False)
+    assert not sent.keys() & {"reasoning", "temperature"}
+
+
+def test_items_keep_the_order_of_the_parts() -> None:
+    sealed = '{"type":"reasoning","id":"rs_1","summary":[]}'
+    parts = (TextPart("a"), TextPart("b"), ReasoningPart("", sealed, MINE), TextPart("c"))
+    request = Request(model="heron", messages=(message("assistant", *parts),))
+    assert [item["type"] for item in body(request)["input"]] == ["message", "reasoning", "message"]
+    assert len(body(request)["input"][0]["content"]) == 2

@@ -57,7 +57,7 @@ def doctor(
     config = _configure(settings)
     if repair:
         mend(config, terminal.out())
-    return diagnose(config, terminal.out())
+    return diagnose(config, read_keys(settings, os.environ), os.environ, terminal.out())
 
 
 @app.command

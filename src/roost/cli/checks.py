@@ -4,18 +4,22 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import apsw
+import uvloop
 
 from roost.core.config import Config
 from roost.core.errors import AddressUnusable, PortTaken, RoostError
+from roost.core.keys import Key
 from roost.http.server import bind
+from roost.llm.providers import LOCAL
 from roost.store.folder import Owner, holder
 from roost.store.migrations import SCHEMA_VERSION
 from roost.store.sqlite import repair
+from roost.wiring import models
 
 _MB = 1_000_000
 
@@ -32,7 +36,9 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def examine(config: Config) -> Iterator[Finding]:
+def examine(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]
+) -> Iterator[Finding]:
     yield python_version(sys.version_info[:3])
     yield sqlite_version(apsw.sqlite_lib_version())
     folder = list(data_folder(config.data))
@@ -44,6 +50,22 @@ def examine(config: Config) -> Iterator[Finding]:
         owner = holder(config.data)
         yield held_by(owner)
     yield port(config.server.host, config.server.port, owner)
+    yield uvloop.run(model(config, keys, environ))
+
+
+async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:
+    """The model that answers if nobody chooses another."""
+    try:
+        async with models(config, keys, environ) as (providers, clients):
+            target = providers.default()
+            served = await clients.models(target.provider)
+    except RoostError as error:
+        return Finding("warn", "Model", str(error))
+    if target.provider.name != LOCAL:
+        return Finding("good", "Model", f"{target}, its provider answers")
+    if served:
+        return Finding("good", "Model", f"{target}, built in: tiny, but it answers")
+    return Finding("warn", "Model", "the built-in one is not installed", "Set a provider's key.")
 
 
 def python_version(version: tuple[int, int, int]) -> Finding:

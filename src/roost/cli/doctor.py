@@ -1,5 +1,7 @@
 """`roost doctor`: what was found, a row each, and what to do about it."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.text import Text
 
@@ -7,15 +9,18 @@ from roost import __version__
 from roost.cli.checks import Finding, examine
 from roost.core.config import Config
 from roost.core.errors import StoreDamaged, StoreError
+from roost.core.keys import Key
 from roost.store.sqlite import repair
 
 _MARKS = {"good": "✓", "warn": "!", "bad": "✗"}
 _COLORS = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
-def diagnose(config: Config, out: Console) -> int:
+def diagnose(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], out: Console
+) -> int:
     """Print the findings; 1 if one of them keeps Roost from working."""
-    findings = list(examine(config))
+    findings = list(examine(config, keys, environ))
     for finding in findings:
         _print(finding, out)
     bad = sum(finding.state == "bad" for finding in findings)

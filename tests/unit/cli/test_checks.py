@@ -7,6 +7,7 @@ import pytest
 
 from roost.cli import checks
 from roost.cli.checks import Finding
+from roost.core.config import Config
 from roost.http.server import bind
 from roost.store.folder import Owner
 from roost.store.migrations import SCHEMA_VERSION
@@ -144,3 +145,15 @@ def test_port_of_our_own_server_is_good() -> None:
 
 def test_unusable_address_is_bad() -> None:
     assert checks.port("192.0.2.1", 7667, None).state == "bad"
+
+
+async def test_model_whose_provider_is_away_is_said(tmp_path: Path) -> None:
+    environ = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    finding = await checks.model(Config(data=tmp_path), {}, environ)
+    assert finding.state == "warn"
+    assert "anthropic can't be reached" in finding.found
+
+
+async def test_without_a_key_the_built_in_model_is_named(tmp_path: Path) -> None:
+    finding = await checks.model(Config(data=tmp_path), {}, {})
+    assert (finding.state, finding.found.split(",")[0]) == ("good", "local/smollm2-135m-instruct")

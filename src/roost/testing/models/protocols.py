@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from roost.testing.models import anthropic_request, chat_request, responses_request
+from roost.testing.models.anthropic_request import read as read_anthropic
 from roost.testing.models.anthropic_writer import AnthropicWriter
+from roost.testing.models.chat_request import read as read_chat
 from roost.testing.models.chat_writer import ChatWriter
 from roost.testing.models.prompt import Json, Prompt, Refused
 from roost.testing.models.request import ModelRequest, ProtocolName
+from roost.testing.models.responses_request import read as read_responses
 from roost.testing.models.responses_writer import ResponsesWriter
 from roost.testing.models.writer import Writer
 
@@ -23,9 +25,9 @@ class Protocol(msgspec.Struct, frozen=True):
 
 
 PROTOCOLS: Mapping[ProtocolName, Protocol] = {
-    "chat": Protocol("/v1/chat/completions", chat_request.read, ChatWriter, True),
-    "responses": Protocol("/v1/responses", responses_request.read, ResponsesWriter, True),
-    "anthropic": Protocol("/v1/messages", anthropic_request.read, AnthropicWriter, False),
+    "chat": Protocol("/v1/chat/completions", read_chat, ChatWriter, True),
+    "responses": Protocol("/v1/responses", read_responses, ResponsesWriter, True),
+    "anthropic": Protocol("/v1/messages", read_anthropic, AnthropicWriter, False),
 }
 
 

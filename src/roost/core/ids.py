@@ -1,7 +1,7 @@
 """Ids that sort by the time they were made and say what they name."""
 
 import hashlib
-import secrets
+import os
 import threading
 import time
 from typing import NewType
@@ -35,19 +35,32 @@ class _Sequence:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
+        self._chance = b""
 
     def next(self) -> int:
-        made = (time.time_ns() // 1_000_000 << _RANDOM_BITS) | secrets.randbits(_RANDOM_BITS)
+        now = time.time_ns() // 1_000_000
         with self._lock:
+            if not self._chance:
+                # In bulk: asking the system for each id would cost more than all the rest of it.
+                self._chance = os.urandom(_RANDOM_BITS // 8 * 256)
+            drawn = int.from_bytes(self._chance[: _RANDOM_BITS // 8])
+            self._chance = self._chance[_RANDOM_BITS // 8 :]
+            made = now << _RANDOM_BITS | drawn
             if made >> _RANDOM_BITS <= self._last >> _RANDOM_BITS:
                 # Same millisecond, or a clock set back: stay ahead of what was given out. A stride
                 # of chance rather than 1, so that one id does not tell the next.
-                made = self._last + 1 + secrets.randbits(32)
+                made = self._last + 1 + (drawn & 0xFFFFFFFF)
             self._last = made
             return made
 
+    def begin_anew(self) -> None:
+        """In a child process: its parent must not draw the same chance."""
+        self._lock = threading.Lock()
+        self._chance = b""
+
 
 _sequence = _Sequence()
+os.register_at_fork(after_in_child=_sequence.begin_anew)
 
 
 def _encode(number: int) -> str:

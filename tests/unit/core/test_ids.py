@@ -1,6 +1,7 @@
 """Ids: sorted by time, unique, and named after what they name."""
 
 import asyncio
+import os
 import re
 from itertools import pairwise
 
@@ -87,3 +88,16 @@ def test_pattern_of_blobs_takes_a_sha256_and_nothing_else() -> None:
     assert re.search(BLOB_ID, good)
     wrong = [good[1:], good + "0", good + "\n", "\n" + good, good.upper(), "../" + good[3:]]
     assert not [id for id in wrong if re.search(BLOB_ID, id)]
+
+
+def test_a_forked_child_does_not_draw_its_parents_ids() -> None:
+    new_message_id()  # so that there is chance left to share
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(writer, "".join([new_message_id()[-16:] for _ in range(50)]).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    told = os.read(reader, 50 * 16).decode()
+    theirs = {told[at : at + 16] for at in range(0, len(told), 16)}
+    assert len(theirs) == 50
+    assert theirs.isdisjoint({new_message_id()[-16:] for _ in range(50)})

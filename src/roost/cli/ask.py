@@ -2,6 +2,7 @@
 
 import os
 import sys
+import unicodedata
 from collections.abc import AsyncIterator, Mapping
 
 import uvloop
@@ -95,6 +96,11 @@ async def _shown(events: AsyncIterator[StreamEvent], notes: Console) -> Finished
     raise AssertionError("a stream that was not cut ends with Finished")
 
 
+def harmless(text: str) -> str:
+    """What a model says is shown, and must not steer the terminal it is shown on."""
+    return "".join([c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc"])
+
+
 def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
@@ -103,7 +109,7 @@ def _write(text: str) -> None:
 def _show(event: StreamEvent, notes: Console) -> None:
     match event:
         case TextDelta():
-            _write(event.text)
+            _write(harmless(event.text) if sys.stdout.isatty() else event.text)
         case Retrying():
             notes.print(f"{event.reason} Trying again in {event.delay:.0f} s.", style="dim")
         case FellBack():

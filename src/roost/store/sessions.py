@@ -13,7 +13,7 @@ from roost.core.sessions import (
     Session,
 )
 from roost.core.signature import AgentConfig, Signature
-from roost.store.operations import Engine, Operation, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
 from roost.store.rows import SessionRow, session_of, sessions_of
 from roost.store.writes import check_session, enter, record
 
@@ -86,6 +86,10 @@ def open_session(user: UserId, new: NewSession) -> Operation[None]:
 
 def _json(value: Parent | AgentConfig | None) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
+
+
+class _Child(msgspec.Struct, frozen=True, array_like=True):
+    id: SessionId
 
 
 class Sessions:
@@ -197,10 +201,15 @@ class Sessions:
 
     @writing
     def delete(self, session: SessionId) -> Operation[None]:
-        """Gone at once for everyone, its writer shut out, what memory had not taken withdrawn. The
-        rows follow in the background."""
+        """Gone at once for everyone with its subagents' sessions, the writers shut out, what memory
+        had not taken withdrawn. The rows follow in the background."""
+        yield from self._delete(session)
+
+    def _delete(self, session: SessionId) -> Operation[None]:
         if not (yield query("mark_deleted", user=self._user, session=session)):
             raise NotFound("session", session)
+        for row in every((yield query("subagents_of", user=self._user, session=session)), _Child):
+            yield from self._delete(row.id)
         for step in ("void_session_lease", "withdraw_marks", "withdraw_segments", "leave_routes"):
             yield query(step, session=session)
 

@@ -1,11 +1,12 @@
 """Sessions: opened once, listed by page and filter, changed by people, ended, deleted."""
 
+import msgspec
 import pytest
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, new_session_id
-from roost.core.sessions import Counters, NewSession, Parent
+from roost.core.sessions import Counters, NewSession, Parent, ParentKind
 from roost.store.leases import session_lease
 from roost.store.sessions import ListCursor, Prompt, SessionFilter, SessionPatch
 from roost.testing.clock import FakeClock
@@ -190,3 +191,22 @@ async def test_route_points_at_one_session_of_each_user(
     mine = await bob.session()
     await bob.sessions.point("web", mine)
     assert await ada.sessions.current("web") == other
+
+
+async def test_deleting_a_session_takes_its_subagents_along_and_leaves_its_branches(
+    ada: Driver,
+) -> None:
+    parent = await ada.session()
+    made: list[SessionId] = []
+    for above, kind in ((parent, "subagent"), (None, "subagent"), (parent, "branch")):
+        new = NewSession(
+            id=new_session_id(),
+            origin="cli",
+            parent=Parent(above or made[-1], msgspec.convert(kind, ParentKind)),
+        )
+        made.append((await ada.sessions.create(new)).id)
+    await ada.sessions.delete(parent)
+    for gone in (parent, made[0], made[1]):
+        with pytest.raises(NotFound):
+            await ada.sessions.get(gone)
+    assert (await ada.sessions.get(made[2])).id == made[2]

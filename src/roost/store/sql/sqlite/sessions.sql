@@ -89,6 +89,10 @@ UPDATE sessions SET deleted_at = :now, token = token + 1
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
 RETURNING 1;
 
+-- name: subagents_of
+SELECT id FROM sessions
+WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user AND deleted_at IS NULL;
+
 -- name: void_session_lease
 UPDATE leases SET token = token + 1, holder = NULL, until = :now
 WHERE name = 'session:' || :session;

@@ -162,3 +162,9 @@ def sync_folder(folder: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def sync_file(path: Path) -> None:
+    """Make what was written to a file durable."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from roost.core.errors import DataFolderError, InvalidInput
-from roost.store.folder import BLOBS, DATABASE, KEY, sync_folder
+from roost.store.folder import BLOBS, DATABASE, KEY, sync_file, sync_folder
 from roost.store.sqlite.connect import connect_reader, explained
 
 
@@ -69,7 +69,7 @@ def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         finally:
             connection.close()
-    _flush(target)
+    sync_file(target)
     target.chmod(0o600)
     with explained(target):
         copied = connect_reader(target)
@@ -99,13 +99,5 @@ def _copy_blobs(source: Path, target: Path, blobs: list[str]) -> tuple[int, int]
 def _copy(source: Path, target: Path) -> int:
     shutil.copyfile(source, target)
     target.chmod(0o600)
-    _flush(target)
+    sync_file(target)
     return target.stat().st_size
-
-
-def _flush(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

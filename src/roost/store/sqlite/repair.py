@@ -1,6 +1,5 @@
 """Rescues what can be read of a damaged store into a new one, after making a copy."""
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -9,7 +8,7 @@ import msgspec
 
 from roost.core.clock import SystemClock
 from roost.core.errors import DataFolderError, StoreDamaged
-from roost.store.folder import BLOBS, DATABASE, OwnerLock, sync_folder, this_process
+from roost.store.folder import BLOBS, DATABASE, OwnerLock, sync_file, sync_folder, this_process
 from roost.store.migrations import load
 from roost.store.sqlite.connect import connect_reader, connect_writer, explained
 from roost.store.sqlite.damage import problems_in
@@ -103,7 +102,7 @@ def _copy_files(path: Path, copy: Path) -> None:
     copy.mkdir(mode=0o700)
     for file in _files(path):
         shutil.copy2(file, copy / file.name)
-        _flush(copy / file.name)
+        sync_file(copy / file.name)
     sync_folder(copy)
     sync_folder(copy.parent)
 
@@ -116,11 +115,6 @@ def _put_in_place(rescued: Path, path: Path) -> None:
     sync_folder(path.parent)
     rescued.replace(path)
     sync_folder(path.parent)
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _files(path: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from roost.core.ids import (
 from roost.core.messages import Draft, Message, Part, Role, TextPart, ToolCallPart, plain_text
 from roost.core.sessions import NewSession, Session
 from roost.core.signature import AgentConfig, Signature
-from roost.core.turns import EndState, NewTurn
+from roost.core.turns import EndState, NewTurn, Step, TurnEnd
 from roost.core.users import User, UserRole
 from roost.store.history import Changes, Compaction, Replacement
 from roost.store.leases import Lease, session_lease
@@ -30,7 +30,6 @@ from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import Prompt
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import Store
-from roost.store.turns import Step, TurnEnd
 from roost.store.work import Checkpoint, Tick
 
 T = TypeVar("T")

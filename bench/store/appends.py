@@ -13,10 +13,11 @@ from bench.store.rig import Bare, Live, Raw, Recorder, Rig, opened, raw, replay,
 from bench.timing import Samples
 from roost.core.ids import new_message_id
 from roost.core.messages import Draft, TextPart
+from roost.core.turns import Step
 from roost.store.folder import DATABASE
 from roost.store.sqlite.backup import backup
 from roost.store.sqlite.connect import connect_writer
-from roost.store.turns import Step, Turns
+from roost.store.turns import Turns
 
 SIZE = 1_000
 LARGE = 10_000

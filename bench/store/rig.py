@@ -20,7 +20,7 @@ from roost.core.ids import (
 )
 from roost.core.messages import Draft, TextPart
 from roost.core.sessions import NewSession
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, Step
 from roost.core.users import User
 from roost.store import statements
 from roost.store.folder import DATABASE
@@ -29,7 +29,6 @@ from roost.store.operations import Engine, Operation, Query, SqlValue
 from roost.store.sqlite.connect import Connection, connect_reader, connect_writer
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import UserStore
-from roost.store.turns import Step
 
 T = TypeVar("T")
 

@@ -9,10 +9,10 @@ import pytest
 from roost.core.errors import EpochPassed, InvalidInput, RoostError, StoreUnavailable
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Draft, TextPart, ToolResultPart
+from roost.core.turns import Step
 from roost.store.folder import DATABASE
 from roost.store.history import Compaction, Replacement
 from roost.store.sqlite.connect import connect_writer
-from roost.store.turns import Step
 from roost.testing.faults import failing
 from tests.store_driver import Driver, draft, summary
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from roost.core.errors import Conflict, NotFound
 from roost.core.ids import SessionId, TurnId
 from roost.core.messages import plain_text
+from roost.core.turns import Step
 from roost.core.usage import Usage
 from roost.store.history import History
 from roost.store.sessions import SessionPatch
-from roost.store.turns import Step
 from roost.testing.faults import failing
 from tests.store_driver import Driver, Run, draft, new_turn, summary
 from tests.threads import in_threads

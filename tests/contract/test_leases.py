@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from roost.core.errors import Fenced
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId
+from roost.core.turns import TurnEnd
 from roost.store.leases import Lease, session_lease
 from roost.store.sqlite.store import SqliteStore
-from roost.store.turns import TurnEnd
 from roost.testing.clock import FakeClock
 from tests.store_driver import (
     CONFIG,

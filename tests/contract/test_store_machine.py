@@ -25,11 +25,10 @@ from roost.core.ids import (
 )
 from roost.core.messages import Draft, Part, ToolCallPart
 from roost.core.sessions import NewSession
-from roost.core.turns import TOOL_CALL_MOVES, EndState, NewTurn, ToolCallState
+from roost.core.turns import TOOL_CALL_MOVES, EndState, NewTurn, Step, ToolCallState, TurnEnd
 from roost.core.usage import Usage
 from roost.store.leases import Lease, session_lease
 from roost.store.sessions import SessionPatch
-from roost.store.turns import Step, TurnEnd
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
 from tests.contract.store_model import ModelMessage, ModelSession, ModelTurn

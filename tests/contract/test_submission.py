@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from roost.core.errors import Conflict, InvalidInput, KeyReused
 from roost.core.ids import BlobId, SessionId, new_turn_id
 from roost.core.messages import FilePart, TextPart
-from roost.core.turns import NewTurn, TurnOptions
-from roost.store.turns import Step
+from roost.core.turns import NewTurn, Step, TurnOptions
 from roost.testing.clock import FakeClock
 from roost.testing.faults import failing
 from tests.store_driver import Driver, draft, new_turn, opened, text

@@ -9,7 +9,7 @@ from roost.core.events import Deltas, TextDelta
 from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
 from roost.store.folder import DATABASE
@@ -19,7 +19,6 @@ from roost.store.operations import Row
 from roost.store.sqlite.connect import connect_reader
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import UserStore
-from roost.store.turns import OutboxEntry, Step, TurnEnd
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
 

@@ -9,9 +9,8 @@ from roost.core.clock import SystemClock
 from roost.core.ids import SessionId, new_message_id, new_turn_id
 from roost.core.messages import Draft, TextPart
 from roost.core.sessions import NewSession
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, TurnEnd
 from roost.store.sqlite.store import SqliteStore
-from roost.store.turns import TurnEnd
 from tests.faults.recount import recount
 from tests.faults.scene import USER, lease_of, opened, populate
 

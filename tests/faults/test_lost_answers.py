@@ -11,13 +11,12 @@ from roost.core.events import Deltas, TextDelta
 from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, TextPart, ToolCallPart
 from roost.core.sessions import NewSession
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
 from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.sqlite.store import SqliteStore
-from roost.store.turns import OutboxEntry, Step, TurnEnd
 from roost.store.work import Checkpoint
 from roost.testing import faults
 from tests.faults.recount import recount

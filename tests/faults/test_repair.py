@@ -14,13 +14,12 @@ from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned
 from roost.core.ids import BlobId, MessageId, SessionId, TurnId
 from roost.core.messages import Draft, FilePart, TextPart
 from roost.core.sessions import NewSession
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, TurnEnd
 from roost.core.usage import Usage
 from roost.store.folder import DATABASE
 from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.repair import Repair, check, repair
 from roost.store.sqlite.store import SqliteStore
-from roost.store.turns import TurnEnd
 from tests.faults.recount import recount
 from tests.faults.scene import ATTACHMENT, TALK, USER, lease_of, opened, populate, rows_of
 

@@ -37,14 +37,13 @@ from roost.core.messages import (
     encode_parts,
 )
 from roost.core.sessions import NewSession, Session
-from roost.core.turns import NewTurn
+from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
 from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.sessions import SessionFilter, SessionPatch
 from roost.store.sqlite.store import SqliteStore, open_store
-from roost.store.turns import OutboxEntry, Step, TurnEnd
 from roost.store.work import Checkpoint, Orphan
 from roost.testing import faults
 from tests.faults.ledger import (

@@ -5,9 +5,12 @@ from typing import Literal
 
 import msgspec
 
+from roost.core.approvals import Approval, ApprovalState
 from roost.core.errors import InvalidInput
-from roost.core.ids import MessageId, ToolCallId, TurnId
-from roost.core.turns import ToolCallState, TurnState
+from roost.core.ids import ApprovalId, MessageId, ToolCallId, TurnId
+from roost.core.messages import Message
+from roost.core.sessions import Session
+from roost.core.turns import ToolCall, ToolCallState, Turn, TurnState
 
 RewriteKind = Literal["undo", "edit", "clear", "compaction", "restore"]
 
@@ -72,13 +75,25 @@ class ToolCallUpdated(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_c
     state: ToolCallState
 
 
+class ApprovalUpdated(msgspec.Struct, frozen=True, tag_field="kind", tag="approval"):
+    approval: ApprovalId
+    call: ToolCallId
+    state: ApprovalState
+
+
 class HistoryRewritten(msgspec.Struct, frozen=True, tag_field="kind", tag="rewrite"):
     epoch: int
     reason: RewriteKind
 
 
 Event = (
-    SessionUpdated | TurnUpdated | AttemptBegan | MessageAdded | ToolCallUpdated | HistoryRewritten
+    SessionUpdated
+    | TurnUpdated
+    | AttemptBegan
+    | MessageAdded
+    | ToolCallUpdated
+    | ApprovalUpdated
+    | HistoryRewritten
 )
 
 
@@ -110,7 +125,14 @@ class ToolOutputDelta(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_o
     text: str
 
 
-Delta = TextDelta | ReasoningDelta | ToolCallDelta | ToolOutputDelta
+class NoticeDelta(msgspec.Struct, frozen=True, tag_field="kind", tag="notice"):
+    """What Roost does meanwhile (it asks again, it asks another model): shown while it streams, and
+    no part of the answer."""
+
+    text: str
+
+
+Delta = TextDelta | ReasoningDelta | ToolCallDelta | ToolOutputDelta | NoticeDelta
 
 
 class Deltas(msgspec.Struct, frozen=True):
@@ -119,3 +141,53 @@ class Deltas(msgspec.Struct, frozen=True):
     first_seq: int
     last_seq: int
     deltas: tuple[Delta, ...]
+
+
+# What a subscriber gets: a snapshot, then its tail.
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
+    """A session as it stood at one moment: the newest messages of its live history, what waits, and
+    of the turn under way its tool calls and what its attempt has streamed."""
+
+    cursor: Cursor
+    session: Session
+    messages: tuple[Message, ...]
+    queue: tuple[Turn, ...]
+    turn: Turn | None
+    calls: tuple[ToolCall, ...]
+    approvals: tuple[Approval, ...]
+    deltas: tuple[Deltas, ...]
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="changed"):
+    """One revision: its events, and what they name as it is now."""
+
+    cursor: Cursor
+    at: int
+    events: tuple[Event, ...]
+    messages: tuple[Message, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    session: Session | None = None
+    """Set where the session itself was changed: its title, its state."""
+
+
+class Streamed(msgspec.Struct, frozen=True, tag_field="kind", tag="streamed"):
+    """New text of the attempt that is streaming; provisional until a message takes its place."""
+
+    cursor: Cursor
+    deltas: Deltas
+
+
+class Rewound(msgspec.Struct, frozen=True, tag_field="kind", tag="rewound"):
+    """Forget what this attempt streamed after `seq`: it was not kept."""
+
+    cursor: Cursor
+    turn: TurnId
+    attempt: int
+    seq: int
+
+
+SessionEvent = Snapshot | Changed | Streamed | Rewound

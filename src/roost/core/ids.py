@@ -12,6 +12,7 @@ TurnId = NewType("TurnId", str)
 MessageId = NewType("MessageId", str)
 ToolCallId = NewType("ToolCallId", str)
 BlobId = NewType("BlobId", str)
+ApprovalId = NewType("ApprovalId", str)
 Token = NewType("Token", int)
 """A fencing token: grows with every claim of a lease, never goes back."""
 
@@ -22,6 +23,7 @@ SESSION_ID = "^ses_" + _REST
 TURN_ID = "^trn_" + _REST
 MESSAGE_ID = "^msg_" + _REST
 TOOL_CALL_ID = "^cal_" + _REST
+APPROVAL_ID = "^apr_" + _REST
 BLOB_ID = r"^[0-9a-f]{64}$(?!\n)"
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -85,6 +87,10 @@ def new_message_id() -> MessageId:
 
 def new_tool_call_id() -> ToolCallId:
     return ToolCallId("cal_" + _encode(_sequence.next()))
+
+
+def new_approval_id() -> ApprovalId:
+    return ApprovalId("apr_" + _encode(_sequence.next()))
 
 
 def derived_id(old: str, salt: str) -> str:

@@ -6,7 +6,8 @@ import msgspec
 
 from roost.core.errors import Conflict
 from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId
-from roost.core.messages import Part
+from roost.core.messages import Draft, Part
+from roost.core.usage import Usage
 
 TurnState = Literal[
     "queued",
@@ -101,6 +102,57 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     result: tuple[Part, ...] | None = None
     started_at: int | None = None
     ended_at: int | None = None
+
+
+class CallEnd(msgspec.Struct, frozen=True):
+    """How a tool call ends with its turn: `cancelled`, or `unknown` if nobody can tell."""
+
+    call: ToolCallId
+    state: ToolCallState
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What one step adds: its messages in order, what it used, the steers it took in. A new attempt
+    begins with it: of the next step or, while this one is `unfinished` (its tools are to run), of
+    the same."""
+
+    messages: tuple[Draft, ...]
+    usage: tuple[Usage, ...] = ()
+    steers: tuple[TurnId, ...] = ()
+    unfinished: bool = False
+
+
+class OutboxEntry(msgspec.Struct, frozen=True):
+    """An answer on its way to a channel; `body` is the channel's own JSON."""
+
+    id: str
+    route: str
+    body: str
+
+
+class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended and everything that becomes true with it, in one transaction. `memory_scope`
+    marks a completed turn for long-term memory."""
+
+    state: EndState
+    reason: str | None = None
+    messages: tuple[Draft, ...] = ()
+    calls: tuple[CallEnd, ...] = ()
+    usage: tuple[Usage, ...] = ()
+    outbox: tuple[OutboxEntry, ...] = ()
+    memory_scope: str | None = None
+    release: bool = True
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """A turn that runs, the attempt whose deltas the store now takes, and where the history stands
+    (`head` is the position of its newest message)."""
+
+    revision: int
+    epoch: int
+    head: int
+    step: int
+    attempt: int
 
 
 def check_turn_move(turn: TurnId, before: TurnState, after: TurnState) -> None:

@@ -18,14 +18,15 @@ from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, Part, decode_parts, encode_parts
 from roost.core.turns import (
     TOOL_CALL_MOVES,
-    EndState,
+    Begun,
+    Step,
     ToolCall,
     ToolCallState,
     Turn,
+    TurnEnd,
     check_tool_call_move,
     check_turn_move,
 )
-from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
@@ -43,46 +44,6 @@ from roost.store.writes import (
     record,
     standing,
 )
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step adds: its messages in order, what it used, the steers it took in. A new attempt
-    begins with it: of the next step or, while this one is `unfinished` (its tools are to run), of
-    the same."""
-
-    messages: tuple[Draft, ...]
-    usage: tuple[Usage, ...] = ()
-    steers: tuple[TurnId, ...] = ()
-    unfinished: bool = False
-
-
-class OutboxEntry(msgspec.Struct, frozen=True):
-    """An answer on its way to a channel; `body` is the channel's own JSON."""
-
-    id: str
-    route: str
-    body: str
-
-
-class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ended and everything that becomes true with it, in one transaction. `memory_scope`
-    marks a completed turn for long-term memory."""
-
-    state: EndState
-    reason: str | None = None
-    messages: tuple[Draft, ...] = ()
-    usage: tuple[Usage, ...] = ()
-    outbox: tuple[OutboxEntry, ...] = ()
-    memory_scope: str | None = None
-    release: bool = True
-
-
-class Begun(msgspec.Struct, frozen=True):
-    """A turn that runs, and the attempt whose deltas the store now takes."""
-
-    revision: int
-    step: int
-    attempt: int
 
 
 class _ToolCallRow(msgspec.Struct, frozen=True, array_like=True):

@@ -8,8 +8,8 @@ from roost.core.events import HistoryRewritten
 from roost.core.ids import SessionId, TurnId, new_message_id
 from roost.core.messages import Draft, FilePart
 from roost.core.sessions import Parent
+from roost.core.turns import Step
 from roost.core.usage import Usage
-from roost.store.turns import Step
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, new_session, new_turn, summary, text

@@ -10,13 +10,14 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId
 from roost.core.messages import FilePart
 from roost.core.sessions import NewSession, Parent
+from roost.core.turns import Step, TurnEnd
 from roost.store.blobs import Blobs
 from roost.store.history import Histories
 from roost.store.queue import Queue
 from roost.store.search import Search, SearchFilter
 from roost.store.sessions import SessionPatch, Sessions
 from roost.store.transfer import Transfer
-from roost.store.turns import Step, TurnEnd, Turns
+from roost.store.turns import Turns
 from tests.store_driver import (
     CONFIG,
     PROMPT,

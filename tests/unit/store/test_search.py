@@ -8,11 +8,11 @@ from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
+from roost.core.turns import Step
 from roost.store.folder import DATABASE
 from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
 from roost.store.sqlite.connect import connect_writer
-from roost.store.turns import Step
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, eventually
 

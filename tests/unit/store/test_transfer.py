@@ -21,9 +21,9 @@ from roost.core.messages import (
     ToolResultPart,
     UnknownPart,
 )
+from roost.core.turns import Step
 from roost.core.usage import Usage
 from roost.store.sessions import SessionPatch
-from roost.store.turns import Step
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, PROMPT, Driver, eventually, new_session, new_turn
 

@@ -9,9 +9,8 @@ from roost.core.errors import Conflict, InvalidInput, NotFound, RoostError
 from roost.core.events import AttemptBegan, MessageAdded, ToolCallUpdated, TurnUpdated
 from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolResultPart
-from roost.core.turns import EndState
+from roost.core.turns import EndState, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
-from roost.store.turns import OutboxEntry, Step, TurnEnd
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, draft, new_turn, text
 

@@ -17,16 +17,20 @@ from roost.core.settings import (
     KINDS,
     TABLE_KIND,
     BaseUrl,
+    Count,
     Dollars,
     Given,
     Kind,
     LogLevel,
+    Money,
     Port,
     SettingPath,
     VariableName,
     VendorName,
     WireName,
     hint,
+    read_count,
+    read_dollars,
     read_port,
     read_texts,
     unknown,
@@ -45,6 +49,28 @@ class LogConfig(msgspec.Struct, frozen=True):
 
 class LeaseConfig(msgspec.Struct, frozen=True):
     ttl: timedelta = timedelta(seconds=30)
+
+
+class AgentsConfig(msgspec.Struct, frozen=True):
+    max: Count = Count(128)
+    idle_ttl: timedelta = timedelta(hours=1)
+
+
+class RecoveryConfig(msgspec.Struct, frozen=True):
+    auto_continue: timedelta = timedelta(minutes=10)
+
+
+class LimitsConfig(msgspec.Struct, frozen=True):
+    """What a turn, a session, and a user in one day (UTC) may take; costs are in dollars."""
+
+    turn_steps: Count = Count(100)
+    turn_time: timedelta = timedelta(hours=1)
+    turn_tokens: Count | None = None
+    turn_cost: Money | None = None
+    session_tokens: Count | None = None
+    session_cost: Money | None = None
+    day_tokens: Count | None = None
+    day_cost: Money | None = None
 
 
 class RetentionConfig(msgspec.Struct, frozen=True):
@@ -88,6 +114,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerConfig = ServerConfig()
     log: LogConfig = LogConfig()
     leases: LeaseConfig = LeaseConfig()
+    agents: AgentsConfig = AgentsConfig()
+    recovery: RecoveryConfig = RecoveryConfig()
+    limits: LimitsConfig = LimitsConfig()
     retention: RetentionConfig = RetentionConfig()
     models: ModelsConfig = ModelsConfig()
     providers: Mapping[str, ProviderConfig] = {}
@@ -261,9 +290,12 @@ def _untyped(key: str, text: str, source: str) -> Given:
     """Variables and flags are always text; a file says by itself what is a number or a list."""
     path = tuple(key.split("."))
     value: object = text
-    if _SETTINGS[path].read is read_port and re.fullmatch("[0-9]{1,5}", text):
+    read = _SETTINGS[path].read
+    if read in (read_port, read_count, read_dollars) and re.fullmatch("[0-9]{1,16}", text):
         value = int(text)
-    elif _SETTINGS[path].read is read_texts:
+    elif read is read_dollars and re.fullmatch(r"[0-9]{0,6}\.[0-9]{1,9}", text):
+        value = float(text)
+    elif read is read_texts:
         value = [item.strip() for item in text.split(",")]
     return Given(path, value, source)
 

@@ -7,6 +7,7 @@ RoostError
 │   ├── KeyReused           an idempotency key came back with another body
 │   └── EpochPassed         the history was rewritten meanwhile
 ├── Fenced              a stale writer: the session has moved on to another holder
+├── BudgetReached       a limit that was set is reached
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
 │   ├── SettingWrong
@@ -75,6 +76,10 @@ class EpochPassed(Conflict):
 class Fenced(RoostError):
     """This writer no longer holds session {session}: its token {token} is stale. Nothing was
     written."""
+
+
+class BudgetReached(RoostError):
+    """{detail}, which is its limit (limits.{setting}). What there is of the answer is kept."""
 
 
 class ConfigError(RoostError):

@@ -36,6 +36,9 @@ BaseUrl = NewType("BaseUrl", str)
 VariableName = NewType("VariableName", str)
 Dollars = NewType("Dollars", float)
 """For a million tokens."""
+Money = NewType("Money", float)
+"""In dollars."""
+Count = NewType("Count", int)
 
 SettingPath = tuple[str, ...]
 """Where a setting is, one name for each level. In a pattern, `*` is a name someone chose."""
@@ -107,9 +110,15 @@ def read_texts(value: object) -> tuple[str, ...]:
     return tuple([_text(item) for item in cast("list[object]", value)])
 
 
-def _dollars(value: object) -> Dollars:
+def read_dollars(value: object) -> float:
     if type(value) in (int, float) and 0 <= cast("float", value) < 1_000_000:
-        return Dollars(float(cast("float", value)))
+        return float(cast("float", value))
+    raise ValueError(value)
+
+
+def read_count(value: object) -> Count:
+    if type(value) is int and 1 <= value < 1 << 53:
+        return Count(value)
     raise ValueError(value)
 
 
@@ -167,7 +176,9 @@ KINDS: Mapping[Any, Kind] = {
     LogLevel: _one_of(LogLevel),
     timedelta: Kind('a duration such as "30s", "15m", "1h" or "7d"', _duration),
     tuple[str, ...]: Kind('a list of texts such as ["a", "b"]', read_texts),
-    Dollars: Kind("dollars for a million tokens, such as 2.5", _dollars),
+    Dollars: Kind("dollars for a million tokens, such as 2.5", read_dollars),
+    Money: Kind("dollars, such as 2.5", read_dollars),
+    Count: Kind("a whole number from 1 on", read_count),
     VendorName: _one_of(VendorName),
     WireName: _one_of(WireName),
     BaseUrl: Kind(

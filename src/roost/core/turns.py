@@ -55,10 +55,14 @@ TOOL_CALL_MOVES: dict[ToolCallState, frozenset[ToolCallState]] = {
 }
 
 
+Effort = Literal["off", "low", "medium", "high"]
+"""How long a model should think before it answers."""
+
+
 class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     """What may differ from turn to turn on the same agent (A3)."""
 
-    effort: str | None = None
+    effort: Effort | None = None
 
 
 class NewTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ import msgspec
 from roost.core.events import ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import BlobId
 from roost.core.messages import Message, Part, ToolCallPart
+from roost.core.turns import Effort
 from roost.core.usage import Usage
 
-Effort = Literal["off", "low", "medium", "high"]
 FinishReason = Literal["stop", "length", "tool_calls"]
 """A refusal or a filter is no way to finish: it is an error (`ContentRefused`)."""
 

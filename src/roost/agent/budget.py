@@ -1,0 +1,92 @@
+"""Hard limits: how much a turn, a session, and a user's day may take."""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from roost.core.config import LimitsConfig
+from roost.core.errors import BudgetReached
+from roost.core.usage import NANO, Usage
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """Tokens, in and out, and nano-dollars."""
+
+    tokens: int = 0
+    cost: int = 0
+
+    def plus(self, usage: Usage) -> "Spent":
+        tokens = usage.input_tokens + usage.output_tokens
+        return Spent(self.tokens + tokens, self.cost + (usage.cost or 0))
+
+
+class Budget:
+    """What one turn has left. `session` and `day` are what was spent before it; a turn that goes on
+    is counted from its beginning, by `turn` and `steps`."""
+
+    def __init__(
+        self,
+        limits: LimitsConfig,
+        *,
+        session: Spent = Spent(),  # noqa: B008 (frozen)
+        day: Spent = Spent(),  # noqa: B008
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limits = limits
+        self._turn = Spent()
+        self._session = session
+        self._day = day
+        self._steps = 0
+        self._clock = clock
+        self._ends = clock() + limits.turn_time.total_seconds()
+
+    def begin_step(self) -> None:
+        """Count a model call that is about to be made. Raises if there may be no more."""
+        limits = self._limits
+        if self._steps >= limits.turn_steps:
+            raise BudgetReached(f"The turn has taken {self._steps} steps", setting="turn_steps")
+        for spent, name, tokens, cost in (
+            (self._turn, "turn", limits.turn_tokens, limits.turn_cost),
+            (self._session, "session", limits.session_tokens, limits.session_cost),
+            (self._day, "day", limits.day_tokens, limits.day_cost),
+        ):
+            _check(spent, name, tokens, cost)
+        self._steps += 1
+
+    def add(self, usage: Usage) -> None:
+        self._turn = self._turn.plus(usage)
+        self._session = self._session.plus(usage)
+        self._day = self._day.plus(usage)
+
+    def seconds_left(self) -> float:
+        return max(0.0, self._ends - self._clock())
+
+    def out_of_time(self) -> BudgetReached:
+        minutes = self._limits.turn_time.total_seconds() / 60
+        return BudgetReached(f"The turn has taken {minutes:g} minutes", setting="turn_time")
+
+    def output_left(self) -> int | None:
+        """How many tokens the next answer may have at most, where that is limited."""
+        limits = self._limits
+        left = [
+            limit - spent.tokens
+            for spent, limit in (
+                (self._turn, limits.turn_tokens),
+                (self._session, limits.session_tokens),
+                (self._day, limits.day_tokens),
+            )
+            if limit is not None
+        ]
+        return max(1, min(left)) if left else None
+
+
+_WHOSE = {"turn": "The turn has", "session": "The session has", "day": "Today you have"}
+
+
+def _check(spent: Spent, name: str, tokens: int | None, cost: float | None) -> None:
+    whose = _WHOSE[name]
+    if tokens is not None and spent.tokens >= tokens:
+        raise BudgetReached(f"{whose} used {spent.tokens} tokens", setting=f"{name}_tokens")
+    if cost is not None and spent.cost >= cost * NANO:
+        raise BudgetReached(f"{whose} cost ${spent.cost / NANO:.2f}", setting=f"{name}_cost")

@@ -1,0 +1,138 @@
+"""Running the tool calls of one step: in order, side by side where that is safe, asking first."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import structlog
+
+from roost.agent.journal import Journal
+from roost.core.approvals import Approval, Question
+from roost.core.events import ToolOutputDelta
+from roost.core.ids import ToolCallId
+from roost.core.messages import ToolResultPart
+from roost.core.turns import ToolCall, ToolCallState
+from roost.tools.base import Tool, Toolbox, ToolContext, ToolError, ToolOutput
+
+log = structlog.stdlib.get_logger("roost.agent")
+
+
+class Execution:
+    def __init__(self, tools: Toolbox, journal: Journal) -> None:
+        self._tools = tools
+        self._journal = journal
+        self._approvals: Mapping[ToolCallId, Approval] = {}
+
+    async def run(self, calls: Sequence[ToolCall]) -> dict[ToolCallId, ToolResultPart] | None:
+        """The result of every call, or None once the turn is parked to ask a person.
+
+        Calls before the first question have run by then; those after it wait, with theirs.
+        """
+        if any(call.state == "waiting" for call in calls):
+            self._approvals = await self._journal.approvals()
+        results: dict[ToolCallId, ToolResultPart] = {}
+        for group in self._groups(calls):
+            if questions := await self._questions(group):
+                rest = [call for call in calls if call.call not in results and call not in group]
+                await self._journal.park((*questions, *await self._questions(rest)))
+                return None
+            results |= {result.call: result for result in await self._results(group)}
+        return results
+
+    async def _results(self, calls: list[ToolCall]) -> list[ToolResultPart]:
+        if len(calls) == 1:
+            return [await self._result(calls[0])]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = [tasks.create_task(self._result(call)) for call in calls]
+        except BaseExceptionGroup as group:
+            # A tool that fails has a result; what comes here is the journal's, one for all.
+            raise group.exceptions[0] from None
+        return [task.result() for task in running]
+
+    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        """Neighbours that may run side by side are one group; any other call is one by itself."""
+        for parallel, group in groupby(calls, self._is_parallel):
+            if parallel:
+                yield list(group)
+            else:
+                yield from [[call] for call in group]
+
+    def _is_parallel(self, call: ToolCall) -> bool:
+        tool = self._tools.find(call.name)
+        return tool is not None and tool.parallel
+
+    async def _questions(self, calls: Sequence[ToolCall]) -> tuple[Question, ...]:
+        asked = [await self._question(call) for call in calls if call.state == "requested"]
+        return tuple([question for question in asked if question is not None])
+
+    async def _question(self, call: ToolCall) -> Question | None:
+        tool = self._tools.find(call.name)
+        try:
+            return (
+                None if tool is None else await tool.question(call.arguments, self._context(call))
+            )
+        except ToolError:
+            return None  # `run` will say it to the model
+
+    async def _result(self, call: ToolCall) -> ToolResultPart:
+        """What a call comes to, once: a result that is there is not made again."""
+        if call.state not in ("requested", "waiting"):
+            for part in call.result or ():
+                if isinstance(part, ToolResultPart):
+                    return part
+            raise AssertionError(f"{call.call} is {call.state} without a result")
+        tool = self._tools.find(call.name)
+        approval = self._approvals.get(call.call)
+        if tool is None:
+            return await self._settle(call, "failed", _error(f"There is no tool {call.name}."))
+        if approval is not None and approval.state not in ("approved", "answered"):
+            return await self._settle(call, "denied", _error(_refusal(approval)))
+        await self._journal.move(call.call, "running")
+        output = await self._run(tool, call, approval)
+        return await self._settle(call, "failed" if output.error else "done", output)
+
+    async def _run(self, tool: Tool, call: ToolCall, approval: Approval | None) -> ToolOutput:
+        timeout = asyncio.timeout(tool.seconds)
+        try:
+            async with timeout:
+                return await tool.run(call.arguments, self._context(call, approval))
+        except ToolError as error:
+            return _error(str(error))
+        except Exception as error:
+            if timeout.expired():
+                return _error(f"The tool was stopped: it took longer than {tool.seconds:g} s.")
+            log.exception("a tool failed", tool=call.name, call=call.call)
+            return _error(f"The tool failed: {type(error).__name__}: {error}")
+
+    async def _settle(
+        self, call: ToolCall, state: ToolCallState, output: ToolOutput
+    ) -> ToolResultPart:
+        result = ToolResultPart(call.call, output.content, output.error)
+        await self._journal.move(call.call, state, (result,))
+        return result
+
+    def _context(self, call: ToolCall, approval: Approval | None = None) -> ToolContext:
+        def show(text: str) -> None:
+            clean = text.encode("utf-8", "replace").decode()
+            self._journal.emit(ToolOutputDelta(call.call, clean))
+
+        return ToolContext(
+            user=self._journal.user,
+            session=self._journal.turn.session,
+            turn=self._journal.turn.id,
+            call=call.call,
+            show=show,
+            approval=approval,
+        )
+
+
+def _error(text: str) -> ToolOutput:
+    return ToolOutput.of(text, error=True)
+
+
+def _refusal(approval: Approval) -> str:
+    if approval.state == "expired":
+        return "Not run: nobody answered in time."
+    said = f" They said: {approval.answer}" if approval.answer else ""
+    return f"Not run: the user denied it.{said}"

@@ -1,0 +1,244 @@
+"""A turn: ask the model, write down what it says, run the tools it calls, and ask again."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import msgspec
+import structlog
+
+from roost.agent.budget import Budget
+from roost.agent.execution import Execution
+from roost.agent.journal import Journal
+from roost.agent.model import Model
+from roost.core.errors import ModelTransient, NoAnswer
+from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, ToolCallDelta
+from roost.core.ids import BlobId, new_message_id
+from roost.core.messages import (
+    Draft,
+    Message,
+    Part,
+    ReasoningPart,
+    ToolCallPart,
+    ToolResultPart,
+    attachments,
+)
+from roost.core.signature import Signature
+from roost.core.turns import Begun, Step, ToolCall, TurnEnd
+from roost.core.usage import Usage
+from roost.llm.base import FellBack, Finished, Request, Retrying, ToolSchema
+from roost.tools.base import Toolbox
+
+log = structlog.stdlib.get_logger("roost.agent")
+
+ATTEMPTS = 3
+"""How often a step is tried whose answer breaks off."""
+
+_SHOWN = (TextDelta, ReasoningDelta, ToolCallDelta)
+
+
+class Position(msgspec.Struct, frozen=True):
+    """How much of the session's history an agent holds: up to `head`, as of `epoch`."""
+
+    epoch: int
+    head: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    draft: Draft
+    calls: tuple[ToolCall, ...]
+    usage: Usage
+    cut: bool
+
+
+class Agent:
+    """A session's live agent. It holds the history and nothing that could not be read again."""
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Toolbox,
+        *,
+        signature: Signature,
+        system: str,
+        schemas: tuple[ToolSchema, ...],
+    ) -> None:
+        self.signature = signature
+        self.model = model
+        self.fell_back = False
+        self._tools = tools
+        self._system = system
+        self._schemas = schemas
+        self._messages: list[Message] = []
+        self._attached: set[BlobId] = set()
+        self.position: Position | None = None
+        """None is unknown: the history has to be read before the next turn."""
+
+    async def close(self) -> None:
+        """Nothing of its own to close: connections are shared among agents."""
+
+    # History: what the runtime hands in.
+
+    def load(self, messages: Sequence[Message], position: Position) -> None:
+        self._messages, self._attached = [], set()
+        self.catch_up(messages, position)
+
+    def catch_up(self, messages: Sequence[Message], position: Position) -> None:
+        self._messages += messages
+        for message in messages:
+            self._attached |= attachments(message.parts)
+        self.position = position
+
+    def remember(self, drafts: Sequence[Draft], begun: Begun) -> None:
+        """Add what was just written: the newest messages of the history."""
+        first = begun.head - len(drafts) + 1
+        written = [
+            Message(draft.id, draft.role, draft.parts, None, draft.partial, first + place)
+            for place, draft in enumerate(drafts)
+        ]
+        self.catch_up(written, Position(begun.epoch, begun.head))
+
+    # The turn.
+
+    async def run(self, journal: Journal, budget: Budget) -> TurnEnd | None:
+        """Carry a turn that has begun to its end; None if it is parked. What stops it short is
+        raised, and whoever runs the agent writes down what there is."""
+        timeout = asyncio.timeout(budget.seconds_left())
+        try:
+            async with timeout:
+                return await self._run(journal, budget)
+        except TimeoutError:
+            if timeout.expired():
+                raise budget.out_of_time() from None
+            raise
+
+    async def _run(self, journal: Journal, budget: Budget) -> TurnEnd | None:
+        # A turn that was parked has calls to see to first.
+        if (calls := await journal.open_calls()) and not await self._act(calls, journal):
+            return None
+        while True:
+            answer = await self._step(journal, budget)
+            if not answer.calls:
+                reason = "length: The answer reached the model's limit." if answer.cut else None
+                return TurnEnd(
+                    state="completed",
+                    reason=reason,
+                    messages=(answer.draft,),
+                    usage=(answer.usage,),
+                )
+            step = Step(messages=(answer.draft,), usage=(answer.usage,), unfinished=True)
+            self.remember(step.messages, await journal.record(step))
+            if not await self._act(answer.calls, journal):
+                return None
+
+    async def _step(self, journal: Journal, budget: Budget) -> Answer:
+        """Ask until there is a whole answer. One that breaks off is withdrawn and tried again."""
+        budget.begin_step()
+        request = await self._request(journal, budget)
+        for attempt in range(1, ATTEMPTS + 1):
+            query = _Query(journal)
+            try:
+                finished = await query.ask(self.model, request)
+            except (ModelTransient, NoAnswer) as error:
+                if attempt == ATTEMPTS or not (query.said or isinstance(error, NoAnswer)):
+                    raise
+                log.info("an answer broke off; asking again", error=str(error))
+                await journal.retry()
+                journal.emit(NoticeDelta(f"{error} Trying again."))
+            else:
+                self.fell_back |= query.fell_back
+                return await self._answer(journal, request, finished, budget)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _request(self, journal: Journal, budget: Budget) -> Request:
+        profile = self.model.target.profile
+        limits = [budget.output_left(), profile.output if profile.brief else None]
+        return Request(
+            model=self.model.target.model,
+            system=self._system,
+            tools=self._schemas,
+            messages=tuple(self._messages),
+            effort=journal.turn.options.effort,
+            max_output_tokens=min([limit for limit in limits if limit is not None], default=None),
+            blobs=await journal.read(sorted(self._attached)) if self._attached else {},
+        )
+
+    async def _answer(
+        self, journal: Journal, request: Request, finished: Finished, budget: Budget
+    ) -> Answer:
+        draft = Draft(new_message_id(), "assistant", finished.parts)
+        message = Message(draft.id, draft.role, draft.parts)
+        usage = await self.model.account(request, finished, message)
+        budget.add(usage)
+        calls = tuple(
+            [
+                ToolCall(
+                    call=part.call, turn=journal.turn.id, name=part.name, arguments=part.arguments
+                )
+                for part in finished.parts
+                if isinstance(part, ToolCallPart)
+            ]
+        )
+        return Answer(draft, calls, usage, finished.reason == "length")
+
+    async def _act(self, calls: Sequence[ToolCall], journal: Journal) -> bool:
+        """Run tools and write down their results, in the order of the calls, with what the person
+        said meanwhile. False if the turn is parked."""
+        results = await Execution(self._tools, journal).run(calls)
+        if results is None:
+            return False
+        parts: tuple[ToolResultPart, ...] = tuple([results[call.call] for call in calls])
+        steers = await journal.steers()
+        words = [Draft(new_message_id(), "user", steer.parts) for steer in steers]
+        drafts = (Draft(new_message_id(), "tool", parts), *words)
+        step = Step(messages=drafts, steers=tuple([steer.id for steer in steers]))
+        self.remember(drafts, await journal.record(step))
+        return True
+
+
+class _Query:
+    """One attempt to get an answer. `said` tells whether any of it was shown."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.said = False
+        self.fell_back = False
+        self._emit = journal.emit
+        self._thinking_since: float | None = None
+        self._thought_ms: int | None = None
+
+    async def ask(self, model: Model, request: Request) -> Finished:
+        finished: Finished | None = None
+        async with model.client.stream(request) as events:
+            async for event in events:
+                if isinstance(event, _SHOWN):
+                    self.said = True
+                    if self._thought_ms is None:
+                        self._time(event)
+                    self._emit(event)
+                elif isinstance(event, Finished):
+                    finished = event
+                elif isinstance(event, Retrying):
+                    wait = f"Trying again in {event.delay:.0f} s."
+                    self._emit(NoticeDelta(f"{event.reason} {wait}"))
+                elif isinstance(event, FellBack):
+                    self.fell_back = True
+                    other = f"{event.provider}/{event.model}"
+                    self._emit(NoticeDelta(f"{event.reason} {other} answers instead."))
+        assert finished is not None, "a stream that was not cut ends with Finished"
+        return msgspec.structs.replace(finished, parts=self._timed(finished.parts))
+
+    def _time(self, event: TextDelta | ReasoningDelta | ToolCallDelta) -> None:
+        """How long the first thought took, for people: "Thought for 9 s"."""
+        now = time.monotonic()
+        if isinstance(event, ReasoningDelta):
+            self._thinking_since = self._thinking_since or now
+        else:
+            since = self._thinking_since
+            self._thought_ms = round((now - since) * 1000) if since is not None else 0
+
+    def _timed(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        for place, part in enumerate(parts):
+            if isinstance(part, ReasoningPart) and part.text and self._thought_ms:
+                timed = msgspec.structs.replace(part, duration_ms=self._thought_ms)
+                return (*parts[:place], timed, *parts[place + 1 :])
+        return parts

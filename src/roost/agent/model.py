@@ -1,0 +1,41 @@
+"""The model an agent asks: who answers, what fits, and what an answer used and cost."""
+
+import msgspec
+
+from roost.core.messages import Message
+from roost.core.usage import Usage
+from roost.llm.base import Finished, LLMClient, Request
+from roost.llm.prices import Prices
+from roost.llm.providers import Providers, Target
+from roost.llm.tokens import Estimator
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """`client` asks the fallbacks too, so an answer may come from another model than `target`."""
+
+    target: Target
+    client: LLMClient
+    estimator: Estimator
+    providers: Providers
+    prices: Prices
+
+    async def account(self, request: Request, finished: Finished, answer: Message) -> Usage:
+        """What the call used, estimated where the server did not say, and its price."""
+        usage = finished.usage
+        if usage is None:
+            usage = self._estimated(request, answer)
+        elif usage.model == request.model and usage.provider == self.target.provider.name:
+            self.estimator.observe(request, usage)
+        provider = next((each for each in self.providers if each.name == usage.provider), None)
+        cost = None if provider is None else await self.prices.cost(usage, provider)
+        return msgspec.structs.replace(usage, cost=cost)
+
+    def _estimated(self, request: Request, answer: Message) -> Usage:
+        said = Request(model=request.model, messages=(answer,))
+        name = self.target.provider.name
+        return Usage(
+            name,
+            self.target.model,
+            input_tokens=self.estimator.estimate(request, name),
+            output_tokens=self.estimator.estimate(said, name),
+        )

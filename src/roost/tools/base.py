@@ -1,0 +1,85 @@
+"""What a tool is, what it is given when it runs, and what it answers."""
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import Protocol
+
+import msgspec
+
+from roost.core.approvals import Approval, Question
+from roost.core.errors import ConfigError
+from roost.core.ids import SessionId, ToolCallId, TurnId, UserId
+from roost.core.messages import FilePart, ImagePart, TextPart
+from roost.llm.base import ToolSchema
+
+TOOL_SECONDS = 600.0
+
+
+class ToolError(Exception):
+    """Something the model can mend, said to the model: a wrong argument, a missing file."""
+
+
+class ToolOutput(msgspec.Struct, frozen=True):
+    content: tuple[TextPart | ImagePart | FilePart, ...]
+    error: bool = False
+
+    @classmethod
+    def of(cls, text: str, *, error: bool = False) -> "ToolOutput":
+        """Text that may come from anywhere: what can't be written as UTF-8 is replaced."""
+        return cls((TextPart(text.encode("utf-8", "replace").decode()),), error)
+
+
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a tool works for. `show` is for output as it comes: people see it, the model does not.
+    `approval` is what a person said, if the tool asked."""
+
+    user: UserId
+    session: SessionId
+    turn: TurnId
+    call: ToolCallId
+    show: Callable[[str], None]
+    approval: Approval | None = None
+
+
+class Tool(Protocol):
+    """`arguments` is the JSON text that the model wrote, unchecked. `parallel` tools may run beside
+    others of the same step. A tool is cancelled by cancelling `run`, which must then end quickly.
+    """
+
+    @property
+    def schema(self) -> ToolSchema: ...
+
+    @property
+    def parallel(self) -> bool: ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it may take."""
+        ...
+
+    async def question(self, arguments: str, context: ToolContext) -> Question | None:
+        """What a person has to answer before it may run. Nothing has happened yet, nor may it."""
+        ...
+
+    async def run(self, arguments: str, context: ToolContext) -> ToolOutput: ...
+
+
+class Toolbox:
+    """The tools an agent has, in a fixed order. `name` says which tools these are: it changes when
+    what the model is told of them does."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.schema.name in self._tools:
+                raise ConfigError(f"There are two tools named {tool.schema.name}.")
+            self._tools[tool.schema.name] = tool
+        self.schemas = tuple([tool.schema for tool in self._tools.values()])
+        written = msgspec.json.encode(self.schemas)
+        self.name = blake2b(written, digest_size=6).hexdigest() if self._tools else "none"
+
+    def find(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def __len__(self) -> int:
+        return len(self._tools)

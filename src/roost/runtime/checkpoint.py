@@ -1,0 +1,151 @@
+"""The tick: what streams is made durable and leases are renewed, for all turns in one commit."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from roost.core.ids import TurnId
+from roost.runtime.attempt import Attempt
+from roost.store.leases import Lease
+from roost.store.work import Checkpoint, Tick
+
+log = structlog.get_logger()
+
+PERIOD = 0.2
+PATIENCE = 16
+"""While ticks fail, the wait between them doubles, up to so many periods."""
+
+
+class Ticking(Protocol):
+    """What of the store's `Work` is needed here."""
+
+    async def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Tick: ...
+
+
+class _Held(NamedTuple):
+    lease: Lease
+    lost: Callable[[], None]
+
+
+class Checkpoints:
+    """`renew` is how many seconds apart leases are renewed: a third of what they live."""
+
+    def __init__(self, work: Ticking, *, period: float = PERIOD, renew: float) -> None:
+        self._work = work
+        self._period = period
+        self._renew = renew
+        self._followed: dict[TurnId, Attempt] = {}
+        self._held: dict[str, _Held] = {}
+        self._renewed_at = 0.0
+        self._woken = asyncio.Event()
+        self._ticking = asyncio.Lock()
+        self._failures = 0
+
+    def hold(self, lease: Lease, lost: Callable[[], None]) -> None:
+        """Keep a lease renewed. `lost` is called, once, if it turns out to be somebody else's.
+
+        Let it go before the write that releases it: a tick that comes after that finds it gone."""
+        if not self._held:
+            self._renewed_at = asyncio.get_running_loop().time()
+            self._woken.set()
+        self._held[lease.name] = _Held(lease, lost)
+
+    def let_go(self, lease: Lease) -> None:
+        held = self._held.get(lease.name)
+        if held is not None and held.lease.token == lease.token:
+            del self._held[lease.name]
+
+    def follow(self, attempt: Attempt) -> None:
+        """Make durable what this attempt streams, in place of the one before of its turn. Its
+        beginning is durable already, else the store refuses it for good."""
+        self._followed[attempt.turn] = attempt
+        self._woken.set()
+
+    def forget(self, attempt: Attempt) -> None:
+        if self._followed.get(attempt.turn) is attempt:
+            del self._followed[attempt.turn]
+
+    def dirty(self) -> None:
+        """Something was streamed."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Tick for ever. Whatever goes wrong, the next tick makes up for it."""
+        while True:
+            await self._due()
+            self._woken.clear()
+            try:
+                await self.flush()
+                self._failures = 0
+            except Exception:
+                # Ending here would fence every turn in a few seconds, and lose what they stream.
+                log.exception("checkpoint failed", turns=len(self._followed))
+                self._failures += 1
+                self._woken.set()
+            await asyncio.sleep(self._pause())
+
+    async def flush(self) -> None:
+        """Tick now, until all that had been streamed by now is durable."""
+        async with self._ticking:
+            while await self._tick():
+                pass
+
+    async def _due(self) -> None:
+        loop = asyncio.get_running_loop()
+        while not self._woken.is_set() and not self._renewal_due(loop.time()):
+            until = self._renewed_at + self._renew if self._held else None
+            try:
+                async with asyncio.timeout_at(until):
+                    await self._woken.wait()
+            except TimeoutError:
+                return
+
+    def _pause(self) -> float:
+        return self._period * min(PATIENCE, 2 ** max(0, self._failures - 1))
+
+    def _renewal_due(self, now: float) -> bool:
+        return bool(self._held) and now >= self._renewed_at + self._renew
+
+    async def _tick(self) -> bool:
+        """Whether another one is needed: the store had some of it already, and so took none."""
+        now = asyncio.get_running_loop().time()
+        batch = self._collect()
+        held = list(self._held.values()) if self._renewal_due(now) else []
+        if not batch and not held:
+            return False
+        tick = await self._work.tick(
+            [checkpoint for _, checkpoint in batch], [each.lease for each in held]
+        )
+        if held:
+            self._renewed_at = now
+            self._tell_lost(held, tick)
+        return self._settle(batch, tick)
+
+    def _collect(self) -> list[tuple[Attempt, Checkpoint]]:
+        batch: list[tuple[Attempt, Checkpoint]] = []
+        for attempt in self._followed.values():
+            deltas = attempt.since(attempt.stored_seq)
+            if deltas is not None:
+                checkpoint = Checkpoint(attempt.turn, attempt.attempt, attempt.token, deltas)
+                batch.append((attempt, checkpoint))
+        return batch
+
+    def _settle(self, batch: list[tuple[Attempt, Checkpoint]], tick: Tick) -> bool:
+        again = False
+        for attempt, checkpoint in batch:
+            stored = tick.stored.get(attempt.turn)
+            if stored is None or stored < attempt.stored_seq:
+                # Ended, moved on, fenced: it will not be taken later either.
+                self.forget(attempt)
+                continue
+            again = again or attempt.stored_seq < stored < checkpoint.deltas.last_seq
+            attempt.stored_seq = stored
+        return again
+
+    def _tell_lost(self, held: list[_Held], tick: Tick) -> None:
+        for each in held:
+            if each.lease.name in tick.lost and self._held.get(each.lease.name) is each:
+                del self._held[each.lease.name]
+                each.lost()

@@ -6,13 +6,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from roost.core.approvals import Question
 from roost.core.clock import Clock
 from roost.core.events import Delta, Deltas, TextDelta
 from roost.core.ids import (
     MessageId,
     SessionId,
     Token,
+    ToolCallId,
     TurnId,
+    new_approval_id,
     new_message_id,
     new_session_id,
     new_tool_call_id,
@@ -22,7 +25,7 @@ from roost.core.ids import (
 from roost.core.messages import Draft, Message, Part, Role, TextPart, ToolCallPart, plain_text
 from roost.core.sessions import NewSession, Session
 from roost.core.signature import AgentConfig, Signature
-from roost.core.turns import EndState, NewTurn, Step, TurnEnd
+from roost.core.turns import Begun, EndState, NewTurn, Step, TurnEnd
 from roost.core.users import User, UserRole
 from roost.store.history import Changes, Compaction, Replacement
 from roost.store.leases import Lease, session_lease
@@ -54,6 +57,18 @@ def new_session(origin: str = "web") -> NewSession:
 
 def new_turn(words: str = "Hello", *, key: str | None = None, steer: bool = False) -> NewTurn:
     return NewTurn(id=new_turn_id(), parts=text(words), key=key, steer=steer)
+
+
+def question(call: ToolCallId) -> Question:
+    return Question(
+        id=new_approval_id(),
+        call=call,
+        kind="approval",
+        arguments=b"hash",
+        body='{"text":"May I?"}',
+        directory="/home",
+        workspace="wsp_1",
+    )
 
 
 def deltas(words: str, *, first: int = 1) -> Deltas:
@@ -109,6 +124,7 @@ class Driver:
         self.sessions = mine.sessions
         self.queue = mine.queue
         self.turns = mine.turns
+        self.approvals = mine.approvals
         self.history = mine.history
         self.search = mine.search
         self.blobs = mine.blobs
@@ -164,6 +180,22 @@ class Driver:
         step = Step(messages=(Draft(new_message_id(), "assistant", (call,)),))
         await self.turns.append(run.session, run.token, run.turn, step)
         return call
+
+    async def park(self, run: Run, *, ttl: float = 3600) -> Question:
+        """Ask for a tool, and wait for a person to allow it."""
+        asked = question((await self.call_tool(run)).call)
+        await self.turns.park(run.session, run.token, run.turn, (asked,), ttl=ttl)
+        return asked
+
+    async def retry(self, run: Run) -> Begun:
+        """Open the next attempt of the step."""
+        attempt = (await self.turns.get(run.turn)).attempt
+        return await self.turns.retry_step(run.session, run.token, run.turn, after=attempt)
+
+    async def resume(self, run: Run) -> Begun:
+        """Go on where the turn stopped."""
+        attempt = (await self.turns.get(run.turn)).attempt
+        return await self.turns.resume(run.session, run.token, run.turn, after=attempt)
 
     async def end(
         self, run: Run, words: str | None = None, *, state: EndState = "completed"

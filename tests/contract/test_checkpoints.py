@@ -78,9 +78,9 @@ async def test_late_checkpoint_changes_nothing(
 @pytest.mark.contract("D14")
 async def test_late_checkpoint_of_a_parked_turn_changes_nothing(ada: Driver) -> None:
     run = await ada.run()
-    await ada.turns.park(run.session, run.token, run.turn)
+    await ada.park(run)
     before = await ada.everything(run.session)
-    assert (await ada.stream(run, "abc")).stored == {}
+    assert (await ada.stream(run, "abc", attempt=2)).stored == {}
     assert await ada.everything(run.session) == before
 
 
@@ -88,7 +88,7 @@ async def test_late_checkpoint_of_a_parked_turn_changes_nothing(ada: Driver) -> 
 async def test_late_checkpoint_of_an_earlier_attempt_changes_nothing(ada: Driver) -> None:
     run = await ada.run()
     await ada.stream(run, "abc")
-    await ada.turns.retry_step(run.session, run.token, run.turn)
+    await ada.retry(run)
     assert await ada.streamed(run.turn) == ""
     for first in (1, 4):
         assert (await ada.stream(run, "def", first=first)).stored == {}

@@ -26,7 +26,7 @@ REWRITES: dict[str, Rewrite] = {
     "clear": lambda ada, run, past: ada.history.clear(run.session, run.token),
     "restore": lambda ada, run, past: ada.history.restore(run.session, run.token),
     "start another": lambda ada, run, past: start_another(ada, run),
-    "resume another": lambda ada, run, past: ada.turns.resume(run.session, run.token, past),
+    "resume another": lambda ada, run, past: ada.resume(run._replace(turn=past)),
 }
 
 
@@ -49,7 +49,7 @@ async def test_rewrite_during_a_turn_is_refused_whole(
     await ada.submit(session, "Next")
     await ada.stream(run, "abc")
     if state == "waiting":
-        await ada.turns.park(session, run.token, run.turn)
+        await ada.park(run)
         run = run._replace(lease=await ada.claim(session))
     before = await ada.everything(session)
     with pytest.raises(Conflict):

@@ -25,6 +25,7 @@ from tests.store_driver import (
     draft,
     new_turn,
     opened,
+    question,
     summary,
 )
 from tests.threads import in_threads
@@ -147,16 +148,16 @@ Write = Callable[[Driver, Stale], Awaitable[object]]
 
 STALE_WRITES: dict[str, Write] = {
     "append": lambda ada, old: ada.say(old.run, "Too late"),
-    "retry the step": lambda ada, old: ada.turns.retry_step(
-        old.run.session, old.run.token, old.run.turn
-    ),
+    "retry the step": lambda ada, old: ada.retry(old.run),
     "tool call": lambda ada, old: ada.turns.set_tool_call(
         old.run.session, old.run.token, old.run.turn, old.call, "running"
     ),
-    "park": lambda ada, old: ada.turns.park(old.run.session, old.run.token, old.run.turn),
+    "park": lambda ada, old: ada.turns.park(
+        old.run.session, old.run.token, old.run.turn, (question(old.call),), ttl=60
+    ),
     "complete": lambda ada, old: ada.end(old.run, "Too late"),
     "cancel": lambda ada, old: ada.end(old.run, state="cancelled"),
-    "resume": lambda ada, old: ada.turns.resume(old.run.session, old.run.token, old.run.turn),
+    "resume": lambda ada, old: ada.resume(old.run),
     "start": lambda ada, old: ada.turns.start(
         old.run.session, old.run.token, old.next, draft("Next", "user")
     ),

@@ -251,7 +251,7 @@ class Life:
         )
         await self.ask(
             session,
-            self.me.turns.retry_step(session, lease.token, turn),
+            self.me.turns.retry_step(session, lease.token, turn, after=attempt + 2),
             Fact("streams", turn, "attempt", attempt + 3),
         )
 

@@ -1,6 +1,7 @@
 """The store as the rest of Roost sees it: what is everyone's, and what is one user's."""
 
 from roost.core.ids import UserId
+from roost.store.approvals import Approvals
 from roost.store.blobs import BlobFiles, Blobs
 from roost.store.cipher import Cipher
 from roost.store.history import Histories
@@ -23,6 +24,7 @@ class UserStore:
         self.sessions = Sessions(engine, user)
         self.queue = Queue(engine, user)
         self.turns = Turns(engine, user)
+        self.approvals = Approvals(engine, user)
         self.history = Histories(engine, user)
         self.search = Search(engine, user)
         self.blobs = Blobs(engine, user, files)

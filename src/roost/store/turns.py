@@ -4,32 +4,37 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roost.core.approvals import Question
 from roost.core.errors import Conflict, InvalidInput, NotFound
-from roost.core.events import (
-    AttemptBegan,
-    Delta,
-    Deltas,
-    Event,
-    RewriteKind,
-    ToolCallUpdated,
-    TurnUpdated,
-)
+from roost.core.events import AttemptBegan, Delta, Deltas, Event, RewriteKind, TurnUpdated
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
-from roost.core.messages import Draft, Part, decode_parts, encode_parts
+from roost.core.messages import Draft, Part
 from roost.core.turns import (
-    TOOL_CALL_MOVES,
     Begun,
+    CallEnd,
+    OutboxEntry,
     Step,
     ToolCall,
     ToolCallState,
     Turn,
     TurnEnd,
-    check_tool_call_move,
     check_turn_move,
 )
-from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.approvals import approvals_of, ask, void_questions
+from roost.store.operations import (
+    Engine,
+    Operation,
+    Rows,
+    every,
+    maybe,
+    one,
+    query,
+    reading,
+    writing,
+)
 from roost.store.queue import turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
+from roost.store.tool_calls import call_state, calls_of, move_call
 from roost.store.writes import (
     Head,
     Written,
@@ -46,21 +51,6 @@ from roost.store.writes import (
 )
 
 
-class _ToolCallRow(msgspec.Struct, frozen=True, array_like=True):
-    call: ToolCallId
-    turn: TurnId
-    name: str
-    arguments: str
-    state: ToolCallState
-    result: str | None
-    started_at: int | None
-    ended_at: int | None
-
-
-class _ToolCallState(msgspec.Struct, frozen=True, array_like=True):
-    state: ToolCallState
-
-
 class _TurnPlace(msgspec.Struct, frozen=True, array_like=True):
     """Whether other turns came after it, and what took its first message out of the history."""
 
@@ -72,6 +62,16 @@ class _DeltasRow(msgspec.Struct, frozen=True, array_like=True):
     first_seq: int
     last_seq: int
     body: str
+
+
+_decode_deltas = msgspec.json.Decoder(tuple[Delta, ...]).decode
+
+
+def deltas_of(rows: Rows) -> Sequence[Deltas]:
+    return [
+        Deltas(row.first_seq, row.last_seq, _decode_deltas(row.body))
+        for row in every(rows, _DeltasRow)
+    ]
 
 
 def refuse_while_live(session: SessionId) -> Operation[None]:
@@ -95,34 +95,22 @@ class Turns:
         return turns_of(rows)
 
     @reading
+    def latest(self, session: SessionId) -> Operation[Turn | None]:
+        """The newest turn that is part of the history: the one to continue, retry or undo."""
+        row = maybe((yield query("latest_turn", user=self._user, session=session)), TurnRow)
+        return None if row is None else turn_of(row)
+
+    @reading
     def tool_calls(self, turn: TurnId) -> Operation[Sequence[ToolCall]]:
-        rows = yield query("list_tool_calls", user=self._user, turn=turn)
-        return [
-            ToolCall(
-                call=row.call,
-                turn=row.turn,
-                name=row.name,
-                arguments=row.arguments,
-                state=row.state,
-                result=None if row.result is None else decode_parts(row.result),
-                started_at=row.started_at,
-                ended_at=row.ended_at,
-            )
-            for row in every(rows, _ToolCallRow)
-        ]
+        return calls_of((yield query("list_tool_calls", user=self._user, turn=turn)))
 
     @reading
     def deltas(self, turn: TurnId) -> Operation[Sequence[Deltas]]:
         """What the attempt that is streaming has stored so far, in order."""
-        rows = yield query("stream_deltas", user=self._user, turn=turn)
-        return [
-            Deltas(
-                row.first_seq, row.last_seq, msgspec.json.decode(row.body, type=tuple[Delta, ...])
-            )
-            for row in every(rows, _DeltasRow)
-        ]
+        return deltas_of((yield query("stream_deltas", user=self._user, turn=turn)))
 
-    # The holder of the session's lease writes, by its token.
+    # The holder of the session's lease writes, by its token. After a lost answer it asks again, and
+    # gets what is true now.
 
     @writing
     def start(
@@ -134,7 +122,7 @@ class Turns:
         if isinstance(head, Written):
             if row.message != message.id:
                 raise _taken(message)
-            return Begun(head.revision, row.step, row.attempt)
+            return (yield from self._under_way(session, token, turn))
         if row.state != "queued":
             raise Conflict(f"Turn {turn} is {row.state}; only a queued one can be started.")
         yield from refuse_while_live(session)
@@ -144,60 +132,82 @@ class Turns:
         yield query("start_turn", turn=turn, message=message.id, start=head.head + 1)
         yield query("count_turn", session=session)
         attempt = yield from open_stream(turn)
-        yield from record(
-            session,
-            head.revision,
-            TurnUpdated(turn, "running"),
-            *events,
-            attempt,
-        )
-        return Begun(head.revision, attempt.step, attempt.attempt)
+        yield from record(session, head.revision, TurnUpdated(turn, "running"), *events, attempt)
+        return _begun(head, (message,), attempt)
 
     @writing
-    def resume(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
-        """Carry on with a parked turn, or with one that stopped short, in a new attempt."""
-        head = yield from enter(self._user, session, token)
+    def resume(
+        self,
+        session: SessionId,
+        token: Token,
+        turn: TurnId,
+        *,
+        after: int,
+        messages: tuple[Draft, ...] = (),
+        automatic: bool = False,
+    ) -> Operation[Begun]:
+        """Carry on with a parked turn, or with one that stopped short, in the attempt that follows
+        `after`. Messages (that the answer broke off, say) take their place in history with it."""
+        yield from check_token(self._user, session, token)
         row = yield from turn_in(self._user, session, turn)
-        if row.state == "queued" or row.start is None:
-            raise Conflict(f"Turn {turn} has not started; start it instead.")
-        check_turn_move(turn, row.state, "running")
-        place = one((yield query("turn_place", turn=turn)), _TurnPlace)
-        if row.undone is not None or place.taken_by not in (None, "compaction"):
-            raise Conflict(f"Turn {turn} is no longer part of the history and can't go on.")
-        if place.followed:
-            raise Conflict(f"The conversation has gone on since turn {turn}. Send a new message.")
-        if row.state != "waiting":
-            yield from refuse_while_live(session)
-        yield query("set_turn_state", turn=turn, state="running", reason=None, ended=False)
+        if row.state == "running" and row.attempt == after + 1:
+            return (yield from self._under_way(session, token, turn))
+        yield from self._check_resumable(row)
+        if row.attempt != after:
+            raise _other_attempt(turn, row.attempt, after)
+        head = yield from enter_adding(self._user, session, token, messages)
+        if isinstance(head, Written):
+            raise _taken(messages[-1])
+        events = yield from place(self._user, session, head, turn, messages)
+        yield query("resume_turn", turn=turn, automatic=automatic)
         attempt = yield from open_stream(turn)
-        yield from record(session, head.revision, TurnUpdated(turn, "running"), attempt)
-        return Begun(head.revision, attempt.step, attempt.attempt)
+        yield from record(session, head.revision, TurnUpdated(turn, "running"), *events, attempt)
+        return _begun(head, messages, attempt)
+
+    def _check_resumable(self, row: TurnRow) -> Operation[None]:
+        if row.state == "queued" or row.start is None:
+            raise Conflict(f"Turn {row.id} has not started; start it instead.")
+        check_turn_move(row.id, row.state, "running")
+        place = one((yield query("turn_place", turn=row.id)), _TurnPlace)
+        if row.undone is not None or place.taken_by not in (None, "compaction"):
+            raise Conflict(f"Turn {row.id} is no longer part of the history and can't go on.")
+        if place.followed:
+            raise Conflict(f"The conversation has gone on since turn {row.id}. Send a new message.")
+        if row.state != "waiting":
+            yield from refuse_while_live(row.session)
 
     @writing
-    def retry_step(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
-        """Open another attempt of the current step; the deltas of the one before are dropped."""
+    def retry_step(
+        self, session: SessionId, token: Token, turn: TurnId, *, after: int
+    ) -> Operation[Begun]:
+        """Open the attempt of the current step that follows `after`, whose deltas are dropped."""
+        begun = yield from self._under_way(session, token, turn)
+        if begun.attempt == after + 1:
+            return begun
+        if begun.attempt != after:
+            raise _other_attempt(turn, begun.attempt, after)
         head = yield from enter(self._user, session, token)
         attempt = yield from self._next_attempt(session, turn, steps=0)
         yield from record(session, head.revision, attempt)
-        return Begun(head.revision, attempt.step, attempt.attempt)
+        return _begun(head, (), attempt)
 
     @writing
     def append(
         self, session: SessionId, token: Token, turn: TurnId, step: Step
-    ) -> Operation[Written]:
-        """Write a finished step in place of its deltas."""
+    ) -> Operation[Begun]:
+        """Write a finished step in place of its deltas; the next attempt begins."""
         if not step.messages:
             raise InvalidInput("A step without a message is nothing to write.")
         head = yield from enter_adding(self._user, session, token, step.messages)
         if isinstance(head, Written):
-            return head
+            return (yield from self._under_way(session, token, turn))
         attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
         events = yield from place(self._user, session, head, turn, step.messages)
         events += yield from self._merge(session, step)
         yield from add_usage(self._user, session, turn, step.usage)
         events.append(attempt)
         yield from record(session, head.revision, *events)
-        return _written(head, step.messages)
+        return _begun(head, step.messages, attempt)
 
     def _merge(self, session: SessionId, step: Step) -> Operation[list[Event]]:
         """A steer's words stand among the step's messages, as its last user messages in order."""
@@ -222,51 +232,56 @@ class Turns:
     ) -> Operation[None]:
         """Move a tool call on: to `running` before its effect, to its end after its result."""
         yield from turn_in(self._user, session, turn)
-        rows = yield query("find_tool_call", session=session, call=call, turn=turn)
-        before = maybe(rows, _ToolCallState)
-        if before is None:
-            raise NotFound("tool call", call)
+        before = yield from call_state(session, turn, call)
         yield from check_token(self._user, session, token)
-        if before.state == state:
+        if before == state:
             return
         head = yield from enter(self._user, session, token)
         yield from self._running(session, turn)
-        check_tool_call_move(call, before.state, state)
-        yield query(
-            "set_tool_call",
-            session=session,
-            call=call,
-            state=state,
-            result=None if result is None else encode_parts(result),
-            ended=not TOOL_CALL_MOVES[state],
-        )
-        yield from record(session, head.revision, ToolCallUpdated(call, state))
+        events = yield from move_call(session, turn, call, state, result)
+        yield from record(session, head.revision, *events)
 
     @writing
-    def park(self, session: SessionId, token: Token, turn: TurnId) -> Operation[None]:
-        """Wait for a person: nothing is held meanwhile, the lease included."""
+    def park(
+        self,
+        session: SessionId,
+        token: Token,
+        turn: TurnId,
+        questions: tuple[Question, ...],
+        *,
+        ttl: float,
+    ) -> Operation[None]:
+        """Ask, and wait for a person, at most `ttl` seconds: nothing is held meanwhile, the lease
+        included."""
+        if not questions:
+            raise InvalidInput("A turn that waits has to ask something.")
+        yield from check_token(self._user, session, token)
+        row = yield from turn_in(self._user, session, turn)
+        if row.state == "waiting" and (yield from self._asked(turn, questions)):
+            return
         head = yield from enter(self._user, session, token)
         yield from self._running(session, turn)
+        events = yield from ask(session, turn, questions, round(ttl * 1000))
         yield query("set_turn_state", turn=turn, state="waiting", reason=None, ended=False)
         yield query("close_stream", turn=turn)
         yield query("release_session_lease", session=session, token=token)
-        yield from record(session, head.revision, TurnUpdated(turn, "waiting"))
+        yield from record(session, head.revision, *events, TurnUpdated(turn, "waiting"))
+
+    def _asked(self, turn: TurnId, questions: tuple[Question, ...]) -> Operation[bool]:
+        rows = yield query("approvals_of_turn", user=self._user, turn=turn)
+        asked = {approval.id for approval in approvals_of(rows)}
+        return asked >= {question.id for question in questions}
 
     @writing
     def end(
         self, session: SessionId, token: Token, turn: TurnId, end: TurnEnd
     ) -> Operation[Written]:
-        """End a turn with its last messages, its usage, its answers to channels and its mark for
-        memory, and release the lease. A repeat of the same end returns the first result."""
+        """End a turn with its last messages, its open tool calls and questions, its usage, its
+        answers to channels and its mark for memory, and release the lease. A repeat of the same end
+        returns the first result."""
         row = yield from turn_in(self._user, session, turn)
         if row.state == end.state:
-            first = yield from already_written(self._user, session, end.messages)
-            if first is not None:
-                return first
-            yield from check_token(self._user, session, token)
-            if end.messages:
-                raise Conflict(f"Turn {turn} is {row.state} already, with another answer.")
-            return (yield from standing(session))
+            return (yield from self._ended_before(session, token, turn, end))
         head = yield from enter_adding(self._user, session, token, end.messages)
         check_turn_move(turn, row.state, end.state)
         if isinstance(head, Written):
@@ -276,12 +291,34 @@ class Turns:
             # It failed before it could start; its message is kept all the same.
             yield query("settle_turn", turn=turn, message=end.messages[0].id, start=head.head + 1)
             yield query("count_turn", session=session)
+        events += yield from _end_calls(session, turn, end.calls)
+        events += yield from void_questions(session, turn)
         yield from add_usage(self._user, session, turn, end.usage)
         yield query("set_turn_state", turn=turn, state=end.state, reason=end.reason, ended=True)
         yield query("close_stream", turn=turn)
         if end.state == "completed" and end.memory_scope is not None:
             yield query("mark_for_memory", turn=turn, scope=end.memory_scope)
-        for entry in end.outbox:
+        yield from self._send(session, turn, end.outbox)
+        if end.release:
+            yield query("release_session_lease", session=session, token=token)
+        yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
+        return Written(head.revision, head.epoch, head.head + len(end.messages))
+
+    def _ended_before(
+        self, session: SessionId, token: Token, turn: TurnId, end: TurnEnd
+    ) -> Operation[Written]:
+        first = yield from already_written(self._user, session, end.messages)
+        if first is not None:
+            return first
+        yield from check_token(self._user, session, token)
+        if end.messages:
+            raise Conflict(f"Turn {turn} is {end.state} already, with another answer.")
+        return (yield from standing(session))
+
+    def _send(
+        self, session: SessionId, turn: TurnId, outbox: tuple[OutboxEntry, ...]
+    ) -> Operation[None]:
+        for entry in outbox:
             yield query(
                 "insert_outbox",
                 id=entry.id,
@@ -291,10 +328,6 @@ class Turns:
                 turn=turn,
                 body=entry.body,
             )
-        if end.release:
-            yield query("release_session_lease", session=session, token=token)
-        yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
-        return _written(head, end.messages)
 
     def _next_attempt(
         self, session: SessionId, turn: TurnId, *, steps: int
@@ -305,6 +338,13 @@ class Turns:
             raise NotFound("running turn", turn)
         return attempt
 
+    def _under_way(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
+        """Where a running turn stands, with nothing written."""
+        yield from check_token(self._user, session, token)
+        row = yield from self._running(session, turn)
+        now = yield from standing(session)
+        return Begun(now.revision, now.epoch, now.head, row.step, row.attempt)
+
     def _running(self, session: SessionId, turn: TurnId) -> Operation[TurnRow]:
         row = yield from turn_in(self._user, session, turn)
         if row.state != "running":
@@ -312,9 +352,23 @@ class Turns:
         return row
 
 
+def _end_calls(
+    session: SessionId, turn: TurnId, calls: tuple[CallEnd, ...]
+) -> Operation[list[Event]]:
+    events: list[Event] = []
+    for end in calls:
+        events += yield from move_call(session, turn, end.call, end.state)
+    return events
+
+
+def _begun(head: Head, added: tuple[Draft, ...], attempt: AttemptBegan) -> Begun:
+    position = head.head + len(added)
+    return Begun(head.revision, head.epoch, position, attempt.step, attempt.attempt)
+
+
 def _taken(message: Draft) -> InvalidInput:
     return InvalidInput(f"The message id {message.id} is taken. Make a new one.")
 
 
-def _written(head: Head, drafts: tuple[Draft, ...]) -> Written:
-    return Written(head.revision, head.epoch, head.head + len(drafts))
+def _other_attempt(turn: TurnId, attempt: int, after: int) -> Conflict:
+    return Conflict(f"Turn {turn} is at attempt {attempt}, not at {after}. Nothing was written.")

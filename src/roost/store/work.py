@@ -7,8 +7,12 @@ import structlog
 
 from roost.core.events import Deltas
 from roost.core.ids import SessionId, Token, TurnId, UserId
-from roost.store.leases import Lease, claim, session_lease
-from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.core.sessions import Session
+from roost.core.turns import Turn
+from roost.store.approvals import expire_due
+from roost.store.leases import Lease
+from roost.store.operations import Engine, Operation, every, one, query, reading, writing
+from roost.store.rows import sessions_of, turns_of
 
 log = structlog.get_logger()
 
@@ -32,13 +36,15 @@ class Tick(msgspec.Struct, frozen=True):
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    user: UserId
-    session: SessionId
+    """A session that is now its claimer's, and the turn to start or, if it waits, to resume."""
+
     lease: Lease
+    session: Session
+    turn: Turn
 
 
 class Orphan(msgspec.Struct, frozen=True, array_like=True):
-    """A turn that was running when whoever ran it died."""
+    """A turn that stopped when whoever ran it died."""
 
     user: UserId
     session: SessionId
@@ -92,22 +98,87 @@ class Work:
         return frozenset([row.name for row in lost])
 
     @writing
-    def claim_next(self, holder: str) -> Operation[Claimed | None]:
-        """Claim the session whose message has waited longest among those that can be worked on."""
-        found = maybe((yield query("claimable_session")), str)
-        if found is None:
-            return None
-        session = SessionId(found)
-        lease = yield from claim(session_lease(session), holder, self._ttl)
-        if lease is None:
-            return None
-        user = one((yield query("session_owner", session=session)), str)
-        return Claimed(UserId(user), session, lease)
+    def claim_waiting(self, holder: str, *, limit: int = 64) -> Operation[Sequence[Claimed]]:
+        """Claim the sessions that can be worked on: those whose parked turn has its answers, then
+        those whose message has waited longest.
+
+        `holder` names this one claim. Asked again after a lost answer, it gives what the first call
+        claimed too, so that no session is held by nobody who knows.
+        """
+        if not holder:
+            return []
+        sessions = yield from self._claimable(limit)
+        if sessions:
+            names = _json(sessions)
+            yield query("claim_sessions", sessions=names, holder=holder, ttl=self._ttl)
+            yield query("fence_sessions", sessions=names, holder=holder)
+        held = every((yield query("claimed_sessions", holder=holder)), _Held)
+        held.sort(key=lambda each: sessions.index(each.session) if each.session in sessions else -1)
+        for each in held:
+            if each.turn is None:
+                # It was taken out of the queue before the claimer asked again.
+                yield query("release_session_lease", session=each.session, token=each.token)
+        return (yield from _load([each for each in held if each.turn is not None]))
+
+    def _claimable(self, limit: int) -> Operation[list[SessionId]]:
+        found = every((yield query("answered_sessions", limit=limit)), _Session)
+        if len(found) < limit:
+            rows = yield query("queued_sessions", limit=limit - len(found))
+            found += every(rows, _Session)
+        return [row.id for row in found]
+
+    @writing
+    def expire_approvals(self) -> Operation[Sequence[SessionId]]:
+        """Settle the questions that nobody answered in time (E5); whose turns can go on now."""
+        return (yield from expire_due())
 
     @reading
     def orphans(self) -> Operation[Sequence[Orphan]]:
         """Turns that say "running" while nobody holds their session."""
         return every((yield query("orphaned_turns")), Orphan)
+
+    @reading
+    def continuable(self, window: float) -> Operation[Sequence[Orphan]]:
+        """Interrupted turns that may go on by themselves, once: they ended in the last `window`
+        seconds, nothing came after them, and no tool call of theirs is in doubt (D3)."""
+        return every((yield query("continuable_turns", window=round(window * 1000))), Orphan)
+
+
+class _Session(msgspec.Struct, frozen=True, array_like=True):
+    id: SessionId
+
+
+class _Held(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    holder: str
+    token: Token
+    since: int
+    until: int
+    session: SessionId
+    turn: TurnId | None
+
+
+def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
+    """Sessions with their turns; one whose turn runs already is no work to hand out."""
+    if not held:
+        return []
+    rows = yield query("sessions_by_id", ids=_json([each.session for each in held]))
+    sessions = {session.id: session for session in sessions_of(rows)}
+    rows = yield query("turns_by_id", ids=_json([each.turn for each in held]))
+    turns = {turn.session: turn for turn in turns_of(rows) if turn.state != "running"}
+    return [
+        Claimed(
+            Lease(each.name, each.holder, each.token, each.since, each.until),
+            sessions[each.session],
+            turns[each.session],
+        )
+        for each in held
+        if each.session in turns
+    ]
+
+
+def _json(ids: Sequence[str | None]) -> str:
+    return msgspec.json.encode(ids).decode()
 
 
 class _Name(msgspec.Struct, frozen=True, array_like=True):

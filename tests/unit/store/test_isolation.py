@@ -7,10 +7,11 @@ from typing import NamedTuple
 import pytest
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId
+from roost.core.ids import ApprovalId, BlobId, MessageId, SessionId, Token, ToolCallId, TurnId
 from roost.core.messages import FilePart
 from roost.core.sessions import NewSession, Parent
 from roost.core.turns import Step, TurnEnd
+from roost.store.approvals import Approvals
 from roost.store.blobs import Blobs
 from roost.store.history import Histories
 from roost.store.queue import Queue
@@ -26,6 +27,7 @@ from tests.store_driver import (
     draft,
     new_session,
     new_turn,
+    question,
     summary,
     text,
 )
@@ -42,6 +44,8 @@ class Theirs(NamedTuple):
     call: ToolCallId
     message: MessageId
     blob: BlobId
+    parked: TurnId
+    approval: ApprovalId
 
 
 @pytest.fixture
@@ -60,7 +64,20 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     await ada.queue.edit(attachment.id, (attached,))
     await ada.stream(run, "secret", attempt=2)
     message = (await ada.live(session))[0].id
-    return Theirs(session, run.token, past, run.turn, attachment.id, call.call, message, blob.id)
+    parked = await ada.run()
+    asked = await ada.park(parked)
+    return Theirs(
+        session,
+        run.token,
+        past,
+        run.turn,
+        attachment.id,
+        call.call,
+        message,
+        blob.id,
+        parked.turn,
+        asked.id,
+    )
 
 
 Ask = Callable[[Driver, Theirs], Awaitable[object]]
@@ -86,8 +103,10 @@ NOT_FOUND: dict[str, Ask] = {
     "Turns.start": lambda bob, of: bob.turns.start(
         of.session, of.token, of.queued, draft("Mine", "user")
     ),
-    "Turns.resume": lambda bob, of: bob.turns.resume(of.session, of.token, of.running),
-    "Turns.retry_step": lambda bob, of: bob.turns.retry_step(of.session, of.token, of.running),
+    "Turns.resume": lambda bob, of: bob.turns.resume(of.session, of.token, of.running, after=2),
+    "Turns.retry_step": lambda bob, of: bob.turns.retry_step(
+        of.session, of.token, of.running, after=2
+    ),
     "Turns.append": lambda bob, of: bob.turns.append(
         of.session, of.token, of.running, Step(messages=(draft("Mine"),))
     ),
@@ -97,12 +116,18 @@ NOT_FOUND: dict[str, Ask] = {
     "Turns.set_tool_call repeated": lambda bob, of: bob.turns.set_tool_call(
         of.session, of.token, of.running, of.call, "running"
     ),
-    "Turns.park": lambda bob, of: bob.turns.park(of.session, of.token, of.running),
+    "Turns.park": lambda bob, of: bob.turns.park(
+        of.session, of.token, of.running, (question(of.call),), ttl=60
+    ),
     "Turns.end": lambda bob, of: bob.turns.end(
         of.session, of.token, of.running, TurnEnd(state="cancelled")
     ),
     "Turns.end repeated": lambda bob, of: bob.turns.end(
         of.session, of.token, of.past, TurnEnd(state="completed")
+    ),
+    "Approvals.get": lambda bob, of: bob.approvals.get(of.approval),
+    "Approvals.answer": lambda bob, of: bob.approvals.answer(
+        of.approval, "approved", answer=None, by="Bob", on="web"
     ),
     "Histories.load": lambda bob, of: bob.history.load(of.session),
     "Histories.page": lambda bob, of: bob.history.page(of.session),
@@ -129,8 +154,11 @@ EMPTY: dict[str, Ask] = {
     "Sessions.current": lambda bob, of: bob.sessions.current("web"),
     "Queue.of": lambda bob, of: bob.queue.of(of.session),
     "Turns.of": lambda bob, of: bob.turns.of(of.session),
+    "Turns.latest": lambda bob, of: bob.turns.latest(of.session),
     "Turns.tool_calls": lambda bob, of: bob.turns.tool_calls(of.running),
     "Turns.deltas": lambda bob, of: bob.turns.deltas(of.running),
+    "Approvals.pending": lambda bob, of: bob.approvals.pending(),
+    "Approvals.of": lambda bob, of: bob.approvals.of(of.parked),
     "Histories.epochs": lambda bob, of: bob.history.epochs(of.session),
     "Blobs.of_session": lambda bob, of: bob.blobs.of_session(of.session),
     "Search.__call__": lambda bob, of: bob.find("secret"),
@@ -146,7 +174,7 @@ HARMLESS = {"Blobs.put", "Blobs.put_bytes", "Transfer.load"}
 def test_every_method_is_asked() -> None:
     methods = {
         f"{part.__name__}.{name}"
-        for part in (Sessions, Queue, Turns, Histories, Search, Blobs, Transfer)
+        for part in (Sessions, Queue, Turns, Approvals, Histories, Search, Blobs, Transfer)
         for name, function in getmembers(part, isfunction)
         if (not name.startswith("_") or name == "__call__")
         and (iscoroutinefunction(function) or name == "read")

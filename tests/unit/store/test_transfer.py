@@ -521,4 +521,4 @@ async def test_writer_of_before_a_purge_is_fenced_after_a_new_import(
     await eventually(imported)
     await ada.claim(run.session)
     with pytest.raises(Fenced):
-        await ada.turns.resume(run.session, run.token, run.turn)
+        await ada.resume(run)

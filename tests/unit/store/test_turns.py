@@ -12,7 +12,7 @@ from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolRe
 from roost.core.turns import EndState, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, Run, draft, new_turn, text
+from tests.store_driver import Driver, Run, draft, new_turn, question, text
 
 
 async def test_turn_goes_from_step_to_step(ada: Driver, clock: FakeClock) -> None:
@@ -21,7 +21,7 @@ async def test_turn_goes_from_step_to_step(ada: Driver, clock: FakeClock) -> Non
     clock.advance(1)
     await ada.say(run, "One")
     await ada.say(run, "Two")
-    await ada.turns.retry_step(run.session, run.token, run.turn)
+    await ada.retry(run)
     turn = await ada.turns.get(run.turn)
     assert (turn.state, turn.step, turn.attempt) == ("running", 3, 4)
     clock.advance(1)
@@ -63,15 +63,17 @@ async def test_finished_step_drops_its_deltas(ada: Driver) -> None:
 
 async def test_parked_turn_holds_nothing_and_goes_on_with_the_answer(ada: Driver) -> None:
     run = await ada.run()
-    await ada.turns.park(run.session, run.token, run.turn)
+    asked = await ada.park(run)
     assert (await ada.sessions.get(run.session)).state == "waiting"
     assert await ada.store.leases.holder(run.lease.name) is None
     await ada.submit(run.session, "Next")
-    assert await ada.store.work.claim_next("host:2:x:y") is None
-    lease = await ada.claim(run.session)
-    begun = await ada.turns.resume(run.session, lease.token, run.turn)
-    assert (begun.step, begun.attempt) == (1, 2)
-    await ada.end(run._replace(lease=lease), "Done")
+    assert await ada.store.work.claim_waiting("host:2:x:y") == []
+    await ada.approvals.answer(asked.id, "approved", answer=None, by="Ada", on="web")
+    (claimed,) = await ada.store.work.claim_waiting("host:2:x:z")
+    run = run._replace(lease=claimed.lease)
+    begun = await ada.resume(run)
+    assert (begun.step, begun.attempt) == (2, 3)
+    await ada.end(run, "Done")
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled", "interrupted"])
@@ -80,7 +82,7 @@ async def test_turn_that_stopped_short_can_be_continued(ada: Driver, state: EndS
     await ada.stream(run, "ab")
     await ada.end(run, "ab", state=state)
     lease = await ada.claim(run.session)
-    begun = await ada.turns.resume(run.session, lease.token, run.turn)
+    begun = await ada.resume(run._replace(lease=lease))
     assert begun.attempt == 2
     turn = await ada.turns.get(run.turn)
     assert (turn.state, turn.reason, turn.ended_at) == ("running", None, None)
@@ -101,7 +103,7 @@ async def test_completed_queued_and_undone_turns_are_not_resumed(
     before = await ada.everything(session)
     for turn in (done, stopped.turn, queued):
         with pytest.raises(Conflict):
-            await ada.turns.resume(session, lease.token, turn)
+            await ada.resume(Run(session, turn, lease))
     assert await ada.everything(session) == before
 
 
@@ -279,8 +281,10 @@ async def test_turn_of_another_session_is_not_found(ada: Driver) -> None:
     for write in (
         ada.say(mixed, "Yes"),
         ada.end(mixed),
-        ada.turns.park(mixed.session, mixed.token, mixed.turn),
-        ada.turns.retry_step(mixed.session, mixed.token, mixed.turn),
+        ada.turns.park(
+            mixed.session, mixed.token, mixed.turn, (question(new_tool_call_id()),), ttl=1
+        ),
+        ada.retry(mixed),
         ada.history.undo(mixed.session, mixed.token, mixed.turn),
     ):
         with pytest.raises(RoostError):
@@ -298,8 +302,8 @@ async def test_ended_turn_takes_no_further_step(ada: Driver) -> None:
     for write in (
         ada.say(run, "More"),
         ada.end(run, state="cancelled"),
-        ada.turns.park(run.session, run.token, run.turn),
-        ada.turns.retry_step(run.session, run.token, run.turn),
+        ada.turns.park(run.session, run.token, run.turn, (question(call),), ttl=1),
+        ada.retry(run),
         ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running"),
     ):
         with pytest.raises(Conflict):
@@ -322,7 +326,7 @@ async def test_cleared_turn_is_not_resumed(ada: Driver, session: SessionId) -> N
     lease = await ada.claim(session)
     await ada.history.clear(session, lease.token)
     with pytest.raises(Conflict):
-        await ada.turns.resume(session, lease.token, run.turn)
+        await ada.resume(run._replace(lease=lease))
 
 
 async def test_second_end_with_other_words_is_not_taken_for_a_repeat(ada: Driver) -> None:
@@ -339,4 +343,4 @@ async def test_only_the_last_turn_can_go_on(ada: Driver, session: SessionId) -> 
     await ada.talk(session, "another")
     lease = await ada.claim(session)
     with pytest.raises(Conflict):
-        await ada.turns.resume(session, lease.token, stopped.turn)
+        await ada.resume(stopped._replace(lease=lease))

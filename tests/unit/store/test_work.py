@@ -6,7 +6,7 @@ from roost.core.events import Deltas, TextDelta
 from roost.core.ids import SessionId
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
-from tests.store_driver import HOLDER, Driver, deltas
+from tests.store_driver import Driver, deltas
 
 
 async def test_message_that_has_waited_longest_is_next(
@@ -18,40 +18,42 @@ async def test_message_that_has_waited_longest_is_next(
         await who.submit(session)
         expected.append(session)
         clock.advance(1)
-    claimed = [await ada.store.work.claim_next(f"host:1:{n}:x") for n in range(4)]
-    assert [each.session for each in claimed if each] == expected
-    assert [each.user for each in claimed if each] == [bob.user.id, ada.user.id, bob.user.id]
-    assert claimed[3] is None
+    claims = [await ada.store.work.claim_waiting(f"host:1:{n}:x", limit=2) for n in range(3)]
+    claimed = [each for claim in claims for each in claim]
+    assert [each.session.id for each in claimed] == expected
+    assert [each.session.user for each in claimed] == [bob.user.id, ada.user.id, bob.user.id]
+    assert [len(claim) for claim in claims] == [2, 1, 0]
 
 
 async def test_many_workers_never_get_the_same_session(ada: Driver) -> None:
     sessions = {await ada.session() for _ in range(10)}
     for session in sessions:
         await ada.submit(session)
-    claims = await asyncio.gather(*[ada.store.work.claim_next(f"host:1:{n}:x") for n in range(30)])
-    got = [claimed.session for claimed in claims if claimed]
+    claims = await asyncio.gather(
+        *[ada.store.work.claim_waiting(f"host:1:{n}:x", limit=1) for n in range(30)]
+    )
+    got = [claimed.session.id for claim in claims for claimed in claim]
     assert sorted(got) == sorted(sessions)
 
 
 async def test_session_that_is_busy_waiting_or_held_is_passed_over(ada: Driver) -> None:
     running, parked = await ada.run(), await ada.run()
-    await ada.turns.park(parked.session, parked.token, parked.turn)
+    await ada.park(parked)
     held = await ada.session()
     await ada.claim(held)
     gone = await ada.session()
     for session in (running.session, parked.session, held, gone):
         await ada.submit(session)
     await ada.sessions.delete(gone)
-    assert await ada.store.work.claim_next(HOLDER) is None
+    assert await ada.store.work.claim_waiting("host:1:a:x") == []
     await ada.release(held)
-    claimed = await ada.store.work.claim_next(HOLDER)
-    assert claimed is not None
-    assert claimed.session == held
+    (claimed,) = await ada.store.work.claim_waiting("host:1:a:y")
+    assert claimed.session.id == held
 
 
 async def test_orphans_are_running_turns_that_nobody_holds(ada: Driver, clock: FakeClock) -> None:
     left, parked = await ada.run(), await ada.run()
-    await ada.turns.park(parked.session, parked.token, parked.turn)
+    await ada.park(parked)
     clock.advance(20)
     kept = await ada.run()
     assert await ada.store.work.orphans() == []

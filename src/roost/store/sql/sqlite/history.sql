@@ -121,19 +121,19 @@ FROM messages m
 WHERE m.session_id = :session AND m.gone IS NULL
 ORDER BY m.position;
 
--- One that goes on after the cut, or is under way, stopped short here.
+-- One that goes on after the cut, or is under way, stopped short here. None of them goes on by itself.
 -- name: copy_turns
 WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each(:ids))
 INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
-    message_id, start, step, attempt, reason, created_at, started_at, ended_at)
+    message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
 SELECT i.new, :branch,
     CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
             SELECT x.turn_id FROM messages x
             WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
         THEN 'interrupted' ELSE t.state END,
     t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
-    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason, t.created_at, t.started_at,
-    t.ended_at
+    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), max(t.continued, 1), t.reason,
+    t.created_at, t.started_at, t.ended_at
 FROM turns t
     JOIN ids i ON i.old = t.id
     LEFT JOIN ids m ON m.old = t.message_id

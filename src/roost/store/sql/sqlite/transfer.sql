@@ -56,12 +56,12 @@ FROM json_each(:rows);
 -- Nothing goes on by itself after an import: what was under way stopped short, what waited is gone.
 -- name: import_turns
 INSERT INTO turns (session_id, id, state, place, steer, route, options, ephemeral, fingerprint, input,
-    message_id, start, step, attempt, reason, undone, created_at, started_at, ended_at)
+    message_id, start, step, attempt, continued, reason, undone, created_at, started_at, ended_at)
 SELECT :session, value ->> 0,
     CASE value ->> 1 WHEN 'running' THEN 'interrupted' WHEN 'waiting' THEN 'interrupted'
         WHEN 'queued' THEN 'removed' ELSE value ->> 1 END,
     value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, x'', value ->> 7, value ->> 8,
-    value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+    value ->> 9, value ->> 10, value ->> 11, 1, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
     value ->> 16
 FROM json_each(:rows);
 

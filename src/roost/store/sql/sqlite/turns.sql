@@ -31,16 +31,34 @@ VALUES (:turn, :session, 'queued',
 -- name: edit_queued
 UPDATE turns SET input = :input WHERE id = :turn;
 
+-- The newest that began. After a clear the history holds none.
+-- name: latest_turn
+SELECT * FROM turn_rows
+WHERE session_id = :session AND user_id = :user AND start IS NOT NULL AND undone IS NULL
+  AND (SELECT messages FROM sessions WHERE id = :session) > 0
+ORDER BY start DESC LIMIT 1;
+
+-- name: live_turn_row
+SELECT * FROM turn_rows WHERE session_id = :session AND state IN ('running', 'waiting');
+
+-- name: turns_by_id
+SELECT * FROM turn_rows
+WHERE id IN (SELECT value FROM json_each(:ids))
+ORDER BY place, id;
+
 -- name: live_turn
 SELECT id FROM turns WHERE session_id = :session AND state IN ('running', 'waiting');
 
+-- A history that was compacted and then cleared holds nothing: its messages went with the compaction,
+-- the summary with the clear.
 -- name: turn_place
 SELECT
     EXISTS (SELECT 1 FROM turns o
             WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL),
-    (SELECT e.kind FROM messages m
-        CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
-     WHERE m.id = t.message_id)
+    CASE WHEN (SELECT messages FROM sessions WHERE id = t.session_id) = 0 THEN 'clear'
+        ELSE (SELECT e.kind FROM messages m
+                CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+              WHERE m.id = t.message_id) END
 FROM turns t WHERE t.id = :turn;
 
 -- name: first_queued
@@ -59,6 +77,11 @@ SET state = :state, reason = :reason,
     ended_at = CASE WHEN :ended THEN :now END,
     step = coalesce((SELECT step FROM streams WHERE turn_id = :turn), step),
     attempt = coalesce((SELECT attempt FROM streams WHERE turn_id = :turn), attempt)
+WHERE id = :turn;
+
+-- name: resume_turn
+UPDATE turns
+SET state = 'running', reason = NULL, ended_at = NULL, continued = continued + :automatic
 WHERE id = :turn;
 
 -- name: merge_turn
@@ -96,6 +119,12 @@ SELECT c.id, c.turn_id, c.name, c.arguments, c.state, c.result, c.started_at, c.
 FROM tool_calls c CROSS JOIN sessions s ON s.id = c.session_id
 WHERE c.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY c.ordinal;
+
+-- name: tool_calls_by_id
+SELECT id, turn_id, name, arguments, state, result, started_at, ended_at
+FROM tool_calls
+WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids))
+ORDER BY turn_id, ordinal;
 
 -- name: find_tool_call
 SELECT state FROM tool_calls WHERE session_id = :session AND id = :call AND turn_id = :turn;

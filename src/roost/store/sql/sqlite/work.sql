@@ -1,6 +1,19 @@
--- The oldest message that can be worked on (turns_arrival): its session has no live turn and no live
--- lease.
--- name: claimable_session
+-- Sessions that can be worked on have no live lease. First those whose parked turn has its answers
+-- (turns_parked, approvals_pending).
+-- name: answered_sessions
+SELECT t.session_id
+FROM turns t
+    CROSS JOIN sessions s ON s.id = t.session_id
+    LEFT JOIN leases l ON l.name = 'session:' || t.session_id
+WHERE t.state = 'waiting' AND s.deleted_at IS NULL
+  AND (l.holder IS NULL OR l.until <= :now)
+  AND NOT EXISTS (SELECT 1 FROM approvals a
+                  WHERE a.session_id = t.session_id AND a.turn_id = t.id AND a.state = 'pending')
+LIMIT :limit;
+
+-- Then those with a message in the queue and no live turn, by the arrival (turns_arrival) of the one
+-- that runs first.
+-- name: queued_sessions
 SELECT t.session_id
 FROM turns t
     CROSS JOIN sessions s ON s.id = t.session_id
@@ -9,10 +22,41 @@ WHERE t.state = 'queued' AND s.deleted_at IS NULL
   AND (l.holder IS NULL OR l.until <= :now)
   AND NOT EXISTS (SELECT 1 FROM turns o
                   WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting'))
-ORDER BY t.created_at, t.id LIMIT 1;
+  AND t.id = (SELECT f.id FROM turns f WHERE f.session_id = t.session_id AND f.state = 'queued'
+              ORDER BY f.place, f.id LIMIT 1)
+ORDER BY t.created_at, t.id LIMIT :limit;
 
--- name: session_owner
-SELECT user_id FROM sessions WHERE id = :session;
+-- `sessions` is a JSON list.
+-- name: claim_sessions
+INSERT INTO leases (name, token, holder, since, until)
+SELECT 'session:' || s.id, s.token + 1, :holder, :now, :now + :ttl
+FROM json_each(:sessions) j CROSS JOIN sessions s ON s.id = j.value
+WHERE true
+ON CONFLICT (name) DO UPDATE
+SET token = max(leases.token + 1, excluded.token), holder = excluded.holder,
+    since = excluded.since, until = excluded.until
+WHERE leases.holder IS NULL OR leases.until <= :now;
+
+-- name: fence_sessions
+UPDATE sessions SET token = l.token
+FROM json_each(:sessions) j CROSS JOIN leases l ON l.name = 'session:' || j.value
+WHERE sessions.id = j.value AND l.holder = :holder;
+
+-- All that a claim holds (leases_held), with the turn to work on: the one that waits, or else, if
+-- none is live, the first of the queue.
+-- name: claimed_sessions
+SELECT l.name, l.holder, l.token, l.since, l.until, substr(l.name, 9),
+    coalesce(
+        (SELECT o.id FROM turns o
+         WHERE o.session_id = substr(l.name, 9) AND o.state IN ('running', 'waiting')),
+        (SELECT f.id FROM turns f WHERE f.session_id = substr(l.name, 9) AND f.state = 'queued'
+         ORDER BY f.place, f.id LIMIT 1))
+FROM leases l
+WHERE l.holder = :holder AND l.until > :now AND l.name GLOB 'session:*'
+ORDER BY l.since, l.name;
+
+-- name: sessions_by_id
+SELECT *, :now FROM session_rows WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- Turns that say "running" while nobody holds their session: left behind by a crash.
 -- name: orphaned_turns
@@ -79,3 +123,19 @@ WHERE id IN (
         CROSS JOIN turns t ON t.session_id = o.id
             AND t.state IN ('running', 'waiting') AND t.state = 'running')
   AND active_at < :now - 30000 AND deleted_at IS NULL;
+
+-- Turns that may go on by themselves after a crash (turns_interrupted): they stopped short lately, have
+-- not gone on so far, are still the end of the live history, and nothing they did is in doubt.
+-- name: continuable_turns
+SELECT s.user_id, t.session_id, t.id
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
+  AND t.continued = 0 AND t.undone IS NULL AND t.start IS NOT NULL
+  AND s.deleted_at IS NULL AND s.ended_at IS NULL AND s.messages > 0
+  AND coalesce((SELECT e.kind FROM messages m
+                    CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+                WHERE m.id = t.message_id), 'compaction') = 'compaction'
+  AND NOT EXISTS (SELECT 1 FROM turns o
+                  WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown')
+ORDER BY t.ended_at, t.id;

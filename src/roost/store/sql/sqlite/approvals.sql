@@ -1,0 +1,64 @@
+-- name: insert_approval
+INSERT INTO approvals (id, session_id, turn_id, call_id, kind, arguments, directory, workspace,
+    question, state, asked_at, expires_at)
+VALUES (:id, :session, :turn, :call, :kind, :arguments, :directory, :workspace, :body, 'pending',
+    :now, :now + :ttl);
+
+-- name: get_approval
+SELECT a.id, a.session_id, a.turn_id, a.call_id, a.kind, a.arguments, a.directory, a.workspace,
+    a.question, a.state, a.answer, a.asked_at, a.expires_at, a.answered_at, a.answered_by,
+    a.answered_on
+FROM approvals a CROSS JOIN sessions s ON s.id = a.session_id
+WHERE a.id = :id AND s.user_id = :user AND s.deleted_at IS NULL;
+
+-- Everybody's that are pending (approvals_due) are few; the user's are picked out.
+-- name: pending_approvals
+SELECT a.id, a.session_id, a.turn_id, a.call_id, a.kind, a.arguments, a.directory, a.workspace,
+    a.question, a.state, a.answer, a.asked_at, a.expires_at, a.answered_at, a.answered_by,
+    a.answered_on
+FROM approvals a CROSS JOIN sessions s ON s.id = a.session_id
+WHERE a.state = 'pending' AND s.user_id = :user AND s.deleted_at IS NULL
+ORDER BY a.asked_at, a.id;
+
+-- name: pending_approvals_of
+SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
+    answer, asked_at, expires_at, answered_at, answered_by, answered_on
+FROM approvals
+WHERE session_id = :session AND state = 'pending'
+ORDER BY asked_at, id;
+
+-- name: approvals_of_turn
+SELECT a.id, a.session_id, a.turn_id, a.call_id, a.kind, a.arguments, a.directory, a.workspace,
+    a.question, a.state, a.answer, a.asked_at, a.expires_at, a.answered_at, a.answered_by,
+    a.answered_on
+FROM approvals a CROSS JOIN sessions s ON s.id = a.session_id
+WHERE a.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
+ORDER BY a.asked_at, a.id;
+
+-- name: approvals_by_id
+SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
+    answer, asked_at, expires_at, answered_at, answered_by, answered_on
+FROM approvals
+WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session
+ORDER BY asked_at, id;
+
+-- An answer that comes too late is none, even where nobody has looked at the clock yet.
+-- name: answer_approval
+UPDATE approvals
+SET state = :state, answer = :answer, answered_at = :now, answered_by = :by, answered_on = :on
+WHERE id = :id AND state = 'pending' AND expires_at > :now
+RETURNING 1;
+
+-- name: void_approvals
+UPDATE approvals SET state = 'void'
+WHERE session_id = :session AND turn_id = :turn AND state = 'pending'
+RETURNING id, call_id;
+
+-- Those of deleted sessions go with their sessions.
+-- name: expire_approvals
+UPDATE approvals SET state = 'expired'
+WHERE state = 'pending' AND expires_at <= :now
+  AND session_id IN (SELECT id FROM sessions s WHERE s.id = approvals.session_id
+                     AND s.deleted_at IS NULL)
+RETURNING id, call_id, session_id,
+    (SELECT user_id FROM sessions WHERE sessions.id = approvals.session_id);

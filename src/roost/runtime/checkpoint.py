@@ -1,7 +1,7 @@
 """The tick: what streams is made durable and leases are renewed, for all turns in one commit."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import structlog
@@ -21,7 +21,7 @@ PATIENCE = 16
 class Ticking(Protocol):
     """What of the store's `Work` is needed here."""
 
-    async def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Tick: ...
+    def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Awaitable[Tick]: ...
 
 
 class _Held(NamedTuple):

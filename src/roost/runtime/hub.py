@@ -1,0 +1,87 @@
+"""Fan-out: whoever watches a session gets a snapshot and then its tail, live."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+from roost.core.events import Cursor, SessionEvent
+from roost.core.ids import SessionId, UserId
+from roost.runtime.attempt import Attempt
+from roost.runtime.subscriber import Subscriber
+from roost.runtime.tail import Tail
+from roost.store.store import Store
+
+
+class Hub:
+    """The runtime says what happens; what that costs depends on who watches. Of a session that
+    nobody watches, the attempt that streams is all that is known here."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._live: dict[SessionId, Attempt] = {}
+        self._tails: dict[SessionId, Tail] = {}
+        self._closed = False
+
+    # What the runtime tells.
+
+    def begin(self, attempt: Attempt) -> None:
+        """An attempt streams from here on; the one before it in its session does no more."""
+        self._live[attempt.session] = attempt
+        if (tail := self._tails.get(attempt.session)) is not None:
+            tail.begin(attempt)
+
+    def streamed(self, attempt: Attempt) -> None:
+        """Something was added to an attempt. Called for every token."""
+        if (tail := self._tails.get(attempt.session)) is not None:
+            tail.streamed(len(self._live))
+
+    def over(self, session: SessionId) -> None:
+        """Nothing streams in a session: its turn has ended or was parked."""
+        self._live.pop(session, None)
+        if (tail := self._tails.get(session)) is not None:
+            tail.over()
+
+    def changed(self, session: SessionId) -> None:
+        """Something was written to a session, or it was deleted."""
+        if (tail := self._tails.get(session)) is not None:
+            tail.changed()
+
+    # What surfaces ask.
+
+    @asynccontextmanager
+    async def watch(
+        self, user: UserId, session: SessionId, cursor: Cursor | None = None
+    ) -> AsyncGenerator[AsyncIterator[SessionEvent]]:
+        """A session's events: first a snapshot or, given a cursor, what came after it. They end
+        when the session is deleted or the hub is closed."""
+        # The tail is there before the store is read: what is written meanwhile is not missed.
+        tail = self._join(session)
+        try:
+            subscriber = Subscriber(tail, self._store.of(user).history)
+            await (subscriber.begin() if cursor is None else subscriber.resume(cursor))
+            tail.add(subscriber)
+            try:
+                yield subscriber
+            finally:
+                tail.remove(subscriber)
+        finally:
+            await self._leave(tail)
+
+    async def close(self) -> None:
+        """End all watching."""
+        self._closed = True
+        for tail in list(self._tails.values()):
+            await tail.end()
+
+    def _join(self, session: SessionId) -> Tail:
+        tail = self._tails.get(session)
+        if tail is None:
+            tail = self._tails[session] = Tail(session, self._live.get(session))
+            tail.ended = self._closed
+        tail.watchers += 1
+        return tail
+
+    async def _leave(self, tail: Tail) -> None:
+        tail.watchers -= 1
+        if not tail.watchers:
+            del self._tails[tail.session]
+            await tail.end()

@@ -27,12 +27,13 @@ from roost.core.sessions import NewSession, Session
 from roost.core.signature import AgentConfig, Signature
 from roost.core.turns import Begun, EndState, NewTurn, Step, TurnEnd
 from roost.core.users import User, UserRole
-from roost.store.history import Changes, Compaction, Replacement
+from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import Prompt
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import Store
+from roost.store.watching import Changes
 from roost.store.work import Checkpoint, Tick
 
 T = TypeVar("T")
@@ -127,6 +128,7 @@ class Driver:
         self.approvals = mine.approvals
         self.history = mine.history
         self.search = mine.search
+        self.usage = mine.usage
         self.blobs = mine.blobs
         self.transfer = mine.transfer
         self.settings = mine.settings

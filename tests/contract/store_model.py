@@ -1,10 +1,11 @@
 """A plain-Python model of a session in the store: what each operation does and refuses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from roost.core.approvals import ApprovalState, Decision, Question
 from roost.core.errors import Conflict, EpochPassed, Fenced, NotFound
-from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId
+from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId
 from roost.core.messages import Draft, ToolCallPart
 from roost.core.sessions import SessionState
 from roost.core.turns import (
@@ -31,6 +32,12 @@ class ModelMessage:
 
 
 @dataclass
+class ModelQuestion:
+    until: int
+    state: ApprovalState = "pending"
+
+
+@dataclass
 class ModelTurn:
     """`streamed` is None while no attempt is open."""
 
@@ -43,6 +50,9 @@ class ModelTurn:
     undone: int | None = None
     streamed: str | None = None
     calls: dict[ToolCallId, ToolCallState] = field(default_factory=dict[ToolCallId, ToolCallState])
+    questions: dict[ApprovalId, ModelQuestion] = field(
+        default_factory=dict[ApprovalId, ModelQuestion]
+    )
 
     @property
     def live(self) -> bool:
@@ -191,27 +201,39 @@ class ModelSession:
         found.state, found.message, found.start = "running", message.id, self.head
         found.open_attempt(steps=1)
 
-    def resume(self, token: int, turn: TurnId) -> None:
+    def resume(self, token: int, turn: TurnId, after: int, drafts: Sequence[Draft]) -> None:
         self.check(token)
         found = self.turn(turn)
+        if found.state == "running" and found.attempt == after + 1:
+            return
         if found.state == "queued" or found.start is None or found.undone is not None:
             raise Conflict("can't go on")
         check_turn_move(turn, found.state, "running")
         (first,) = [each for each in self.messages if each.id == found.message]
         if first.gone is not None and self.epochs[first.gone - 1][0] != "compaction":
             raise Conflict("no longer part of the history")
+        if not self.live:
+            raise Conflict("nothing is left of the history")
         starts = [other.start or 0 for other in self.turns.values() if other.undone is None]
         if max(starts) > found.start:
             raise Conflict("gone on since")
         if found.state != "waiting":
             self.refuse_while_live()
+        if found.attempt != after:
+            raise Conflict("another attempt")
         self.enter()
+        self.place(turn, drafts)
         found.state = "running"
-        found.open_attempt(steps=0)
+        # One that failed before it could start begins with its first step.
+        found.open_attempt(steps=0 if found.step else 1)
 
-    def retry_step(self, token: int, turn: TurnId) -> None:
+    def retry_step(self, token: int, turn: TurnId, after: int) -> None:
         self.check(token)
         found = self.running(turn)
+        if found.attempt == after + 1:
+            return
+        if found.attempt != after:
+            raise Conflict("another attempt")
         self.enter()
         found.open_attempt(steps=0)
 
@@ -247,15 +269,57 @@ class ModelSession:
         self.enter()
         found.calls[call] = state
 
-    def park(self, token: int, turn: TurnId) -> None:
+    def park(self, token: int, turn: TurnId, questions: Sequence[Question], until: int) -> None:
         self.check(token)
         found = self.running(turn)
+        for question in questions:
+            if found.calls[question.call] != "waiting":
+                check_tool_call_move(question.call, found.calls[question.call], "waiting")
         self.enter()
+        for question in questions:
+            found.calls[question.call] = "waiting"
+            found.questions[question.id] = ModelQuestion(until)
         found.state, found.streamed = "waiting", None
         self.release_lease()
 
+    def answer(self, turn: TurnId, id: ApprovalId, decision: Decision) -> None:
+        question = self.turn(turn).questions[id]
+        if question.state == decision:
+            return
+        if question.state != "pending" or question.until <= self.now:
+            raise Conflict("settled")
+        self.enter()
+        question.state = decision
+
+    def expire_questions(self) -> bool:
+        """Whether there were any to settle."""
+        questions = [each for turn in self.turns.values() for each in turn.questions.values()]
+        due = [each for each in questions if each.state == "pending" and each.until <= self.now]
+        if self.deleted or not due:
+            return False
+        self.enter(active=False)
+        for question in due:
+            question.state = "expired"
+        return True
+
+    @property
+    def work(self) -> ModelTurn | None:
+        """The turn that whoever claims the session is to carry on with."""
+        if self.deleted or self.holder:
+            return None
+        if (turn := self.live_turn) is None:
+            return self.turns[self.queue[0]] if self.queue else None
+        pending = any(each.state == "pending" for each in turn.questions.values())
+        return turn if turn.state == "waiting" and not pending else None
+
     def end(
-        self, token: int, turn: TurnId, state: EndState, drafts: Sequence[Draft], release: bool
+        self,
+        token: int,
+        turn: TurnId,
+        state: EndState,
+        drafts: Sequence[Draft],
+        calls: Mapping[ToolCallId, ToolCallState],
+        release: bool,
     ) -> None:
         found = self.turn(turn)
         if found.state == state:
@@ -267,6 +331,9 @@ class ModelSession:
             return
         self.check(token)
         check_turn_move(turn, found.state, state)
+        for call, after in calls.items():
+            if found.calls[call] != after:
+                check_tool_call_move(call, found.calls[call], after)
         self.enter()
         if turn in self.queue:
             self.queue.remove(turn)
@@ -274,6 +341,11 @@ class ModelSession:
             found.start, found.message = self.head + 1, drafts[0].id
         self.place(turn, drafts)
         found.state, found.streamed = state, None
+        for call, after in calls.items():
+            found.calls[call] = after
+        for question in found.questions.values():
+            if question.state == "pending":
+                question.state = "void"
         if release:
             self.release_lease()
 
@@ -390,6 +462,8 @@ class ModelSession:
         self.check(None)
         if self.titled_by_person:
             return False
+        if self.title == title:
+            return True
         self.enter(active=False)
         self.title = title
         return True

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -12,8 +13,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from roost.core.approvals import Decision
 from roost.core.errors import RoostError
-from roost.core.events import TextDelta
+from roost.core.events import Cursor, TextDelta
 from roost.core.ids import (
     SessionId,
     Token,
@@ -25,14 +27,32 @@ from roost.core.ids import (
 )
 from roost.core.messages import Draft, Part, ToolCallPart
 from roost.core.sessions import NewSession
-from roost.core.turns import TOOL_CALL_MOVES, EndState, NewTurn, Step, ToolCallState, TurnEnd
+from roost.core.turns import (
+    TOOL_CALL_MOVES,
+    CallEnd,
+    EndState,
+    NewTurn,
+    Step,
+    ToolCallState,
+    TurnEnd,
+)
 from roost.core.usage import Usage
 from roost.store.leases import Lease, session_lease
 from roost.store.sessions import SessionPatch
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
 from tests.contract.store_model import ModelMessage, ModelSession, ModelTurn
-from tests.store_driver import HOLDER, OTHER_HOLDER, Driver, deltas, draft, opened, summary, text
+from tests.store_driver import (
+    HOLDER,
+    OTHER_HOLDER,
+    Driver,
+    deltas,
+    draft,
+    opened,
+    question,
+    summary,
+    text,
+)
 
 T = TypeVar("T")
 
@@ -42,6 +62,18 @@ picks = st.integers(0, 30)
 stale = st.sampled_from([0, 0, 0, 0, 0, 1, 2])
 """How many claims ago the writer's token was current."""
 likely = st.sampled_from([True, True, True, True, False])
+earlier = st.sampled_from([0, 0, 0, 0, 1, 2])
+"""How many attempts ago the caller knew the turn."""
+
+
+def open_calls(turn: ModelTurn) -> dict[ToolCallId, ToolCallState]:
+    """How the calls that are still open end with their turn."""
+    ends: dict[ToolCallState, ToolCallState] = {
+        "requested": "cancelled",
+        "waiting": "cancelled",
+        "running": "unknown",
+    }
+    return {call: ends[state] for call, state in turn.calls.items() if state in ends}
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -57,6 +89,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.leases: list[tuple[ModelSession, Lease]] = []
         self.again: Callable[[], Coroutine[None, None, object]] | None = None
         self.events_read: dict[SessionId, int] = {}
+        self.claims = 0
         self.opening = opened(self.folder / "data", self.clock)
         store = self.do(self.opening.__aenter__())
         self.ada = self.do(Driver.of(store, "Ada"))
@@ -302,18 +335,28 @@ class StoreMachine(RuleBasedStateMachine):
         ):
             self.again = lambda: self.ada.turns.start(session.id, token, turn.id, message)
 
-    @rule(pick=picks, which=picks, live=likely, old=stale, retry=st.booleans())
-    def begin_attempt(self, pick: int, which: int, live: bool, old: int, retry: bool) -> None:
+    @rule(pick=picks, which=picks, live=likely, old=stale, earlier=earlier)
+    def retry_step(self, pick: int, which: int, live: bool, old: int, earlier: int) -> None:
         session = self.session(pick)
         if (turn := self.turn(session, which, live=live)) is None:
             return
-        token = Token(session.token - old)
-        if retry:
-            store = self.ada.turns.retry_step(session.id, token, turn.id)
-            self.both(lambda: session.retry_step(token, turn.id), store)
-        else:
-            store = self.ada.turns.resume(session.id, token, turn.id)
-            self.both(lambda: session.resume(token, turn.id), store)
+        token, after = Token(session.token - old), turn.attempt - earlier
+        retry = partial(self.ada.turns.retry_step, session.id, token, turn.id, after=after)
+        if self.both(lambda: session.retry_step(token, turn.id, after), retry()):
+            self.again = retry
+
+    @rule(pick=picks, which=picks, live=likely, old=stale, earlier=earlier, note=st.booleans())
+    def resume(self, pick: int, which: int, live: bool, old: int, earlier: int, note: bool) -> None:
+        session = self.session(pick)
+        if (turn := self.turn(session, which, live=live)) is None:
+            return
+        token, after = Token(session.token - old), turn.attempt - earlier
+        drafts = (draft("It broke off.", "note"),) if note else ()
+        resume = partial(
+            self.ada.turns.resume, session.id, token, turn.id, after=after, messages=drafts
+        )
+        if self.both(lambda: session.resume(token, turn.id, after, drafts), resume()):
+            self.again = resume
 
     @rule(
         pick=picks,
@@ -382,14 +425,80 @@ class StoreMachine(RuleBasedStateMachine):
             self.ada.turns.set_tool_call(session.id, token, turn.id, id, state),
         )
 
-    @rule(pick=picks, which=picks, live=likely, old=stale)
-    def park(self, pick: int, which: int, live: bool, old: int) -> None:
+    @rule(
+        pick=picks,
+        which=picks,
+        live=likely,
+        old=stale,
+        call=picks,
+        ask=likely,
+        ttl=st.sampled_from([20, 3600]),
+    )
+    def park(
+        self, pick: int, which: int, live: bool, old: int, call: int, ask: bool, ttl: int
+    ) -> None:
+        if ask:
+            self.append(pick, which, live, old, call=True, unfinished=True, merge=False)
         session = self.session(pick)
-        if (turn := self.turn(session, which, live=live)) is None:
+        turn = self.turn(session, which, live=live)
+        if turn is None or not turn.calls:
             return
-        token = Token(session.token - old)
-        store = self.ada.turns.park(session.id, token, turn.id)
-        self.both(lambda: session.park(token, turn.id), store)
+        asked = (question(list(turn.calls)[-1 if ask else call % len(turn.calls)]),)
+        token, until = Token(session.token - old), self.clock.now() + ttl * 1000
+        park = partial(self.ada.turns.park, session.id, token, turn.id, asked, ttl=ttl)
+        if self.both(lambda: session.park(token, turn.id, asked, until), park()):
+            self.again = park
+
+    @rule(pick=picks, which=picks, live=likely, decision=st.sampled_from(get_args(Decision)))
+    def answer(self, pick: int, which: int, live: bool, decision: Decision) -> None:
+        session = self.session(pick)
+        turn = self.turn(session, which, live=live)
+        if turn is None or not turn.questions:
+            return
+        asked = list(turn.questions)[which % len(turn.questions)]
+        answer = partial(
+            self.ada.approvals.answer, asked, decision, answer=None, by="Ada", on="web"
+        )
+        if self.both(lambda: session.answer(turn.id, asked, decision), answer()):
+            self.again = answer
+
+    @rule()
+    def expire_questions(self) -> None:
+        for session in self.sessions:
+            session.now = self.clock.now()
+        due = {session.id for session in self.sessions if session.expire_questions()}
+        assert set(self.do(self.ada.store.work.expire_approvals())) == due
+        self.touched |= due
+
+    @rule(pick=picks, live=likely)
+    def ask_and_go_on(self, pick: int, live: bool) -> None:
+        """What usually becomes of a question."""
+        self.park(pick, 0, live, 0, 0, True, 3600)
+        self.answer(pick, 0, live, "approved")
+        self.claim_waiting(4)
+
+    @rule(limit=st.integers(1, 4))
+    def claim_waiting(self, limit: int) -> None:
+        """Every session that can be worked on, up to a number; the model tells which can."""
+        for session in self.sessions:
+            session.now = self.clock.now()
+        workable = {session.id: session.work for session in self.sessions if session.work}
+        self.claims += 1
+        holder = f"host:1:claim:{self.claims}"
+        claim = partial(self.ada.store.work.claim_waiting, holder, limit=limit)
+        claimed = self.do(claim())
+        assert len(claimed) == min(limit, len(workable))
+        for each in claimed:
+            (session,) = [one for one in self.sessions if one.id == each.session.id]
+            turn = workable[session.id]
+            assert turn is not None
+            assert (each.turn.id, each.turn.state) == (turn.id, turn.state)
+            assert session.claim(holder) == each.lease.token == each.session.token
+            self.leases.append((session, each.lease))
+        if len(claimed) == len(workable):
+            self.again = claim
+            assert self.do(claim()) == claimed
+        self.touched |= {each.session.id for each in claimed}
 
     @rule(
         pick=picks,
@@ -399,6 +508,7 @@ class StoreMachine(RuleBasedStateMachine):
         state=st.sampled_from(get_args(EndState)),
         answer=st.booleans(),
         release=likely,
+        settle=likely,
     )
     def end(
         self,
@@ -409,15 +519,22 @@ class StoreMachine(RuleBasedStateMachine):
         state: EndState,
         answer: bool,
         release: bool,
+        settle: bool = True,
     ) -> None:
         session = self.session(pick)
         if (turn := self.turn(session, which, live=live)) is None:
             return
         token = Token(session.token - old)
         drafts = (draft("Answer"),) if answer else ()
-        end = TurnEnd(state=state, messages=drafts, release=release)
+        calls = open_calls(turn) if settle else {}
+        end = TurnEnd(
+            state=state,
+            messages=drafts,
+            calls=tuple(CallEnd(call, ended) for call, ended in calls.items()),
+            release=release,
+        )
         if self.both(
-            lambda: session.end(token, turn.id, state, drafts, release),
+            lambda: session.end(token, turn.id, state, drafts, calls, release),
             self.ada.turns.end(session.id, token, turn.id, end),
         ):
             self.again = lambda: self.ada.turns.end(session.id, token, turn.id, end)
@@ -588,9 +705,34 @@ class StoreMachine(RuleBasedStateMachine):
             )
             calls = await self.ada.turns.tool_calls(turn.id)
             assert {call.call: call.state for call in calls} == turn.calls
+            asked = {each.id: each.state for each in await self.ada.approvals.of(turn.id)}
+            assert asked == {id: each.state for id, each in turn.questions.items()}
+        await self.compare_snapshot(session)
         epochs = await self.ada.history.epochs(session.id)
         assert [(epoch.kind, epoch.revision) for epoch in epochs] == session.epochs
         await self.compare_events(session)
+
+    async def compare_snapshot(self, session: ModelSession) -> None:
+        """It shows what can be read piece by piece."""
+        shown = await self.ada.history.snapshot(session.id, limit=200)
+        live = session.live_turn
+        assert shown.session == await self.ada.sessions.get(session.id)
+        assert shown.messages == tuple(await self.ada.live(session.id))
+        assert [turn.id for turn in shown.queue] == session.queue
+        assert (shown.turn.id if shown.turn else None) == (live.id if live else None)
+        assert {each.call: each.state for each in shown.calls} == (live.calls if live else {})
+        pending = {
+            id
+            for turn in session.turns.values()
+            for id, each in turn.questions.items()
+            if each.state == "pending"
+        }
+        assert {each.id for each in shown.approvals} == pending
+        place = (session.epoch, session.revision)
+        if live and live.streamed is not None:
+            assert shown.cursor == Cursor(*place, live.id, live.attempt, len(live.streamed))
+        else:
+            assert shown.cursor == Cursor(*place)
 
     async def compare_deltas(self, session: ModelSession, turn: ModelTurn) -> None:
         runs = await self.ada.turns.deltas(turn.id)

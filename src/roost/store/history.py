@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from roost.core.errors import Conflict, EpochPassed, InvalidInput, NotFound
-from roost.core.events import Event, HistoryRewritten, MessageAdded, Recorded, RewriteKind
+from roost.core.events import HistoryRewritten, RewriteKind, Snapshot
 from roost.core.ids import (
     MessageId,
     SessionId,
@@ -24,7 +24,7 @@ from roost.store.operations import Engine, Operation, every, maybe, one, query, 
 from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
 from roost.store.sessions import load_session, open_session
-from roost.store.turns import refuse_while_live
+from roost.store.watching import Changes, changes_since, take_snapshot
 from roost.store.writes import (
     Head,
     Written,
@@ -35,6 +35,7 @@ from roost.store.writes import (
     enter,
     insert,
     record,
+    refuse_while_live,
     standing,
 )
 
@@ -44,16 +45,6 @@ PAGE = 200
 
 class History(msgspec.Struct, frozen=True):
     session: Session
-    messages: tuple[Message, ...]
-
-
-class Changes(msgspec.Struct, frozen=True):
-    """What happened to a session after a revision. Where events were already swept, `complete` is
-    false: read the session anew."""
-
-    session: Session
-    complete: bool
-    recorded: tuple[Recorded, ...]
     messages: tuple[Message, ...]
 
 
@@ -89,12 +80,6 @@ class Epoch(msgspec.Struct, frozen=True, array_like=True):
     created_at: int
 
 
-class _EventsRow(msgspec.Struct, frozen=True, array_like=True):
-    revision: int
-    at: int
-    body: str
-
-
 class _Place(msgspec.Struct, frozen=True, array_like=True):
     id: MessageId
     position: int
@@ -126,32 +111,23 @@ class Histories:
         self, session: SessionId, *, before: int | None = None, limit: int = 50
     ) -> Operation[Sequence[Message]]:
         """The last messages before a position, oldest first. Appends do not move them."""
-        if not 1 <= limit <= PAGE:
-            raise InvalidInput(f"A page has 1 to {PAGE} messages, not {limit}.")
+        _check_page(limit)
         yield from load_session(self._user, session)
         end = 1 << 62 if before is None else before
         rows = yield query("page_of_messages", session=session, before=end, limit=limit)
         return messages_of(rows)[::-1]
 
     @reading
+    def snapshot(self, session: SessionId, *, limit: int = 50) -> Operation[Snapshot]:
+        """The session as it stands at one moment, with its newest messages: where a subscriber
+        begins. What follows is read with `since`, from the snapshot's revision on."""
+        _check_page(limit)
+        return (yield from take_snapshot(self._user, session, limit))
+
+    @reading
     def since(self, session: SessionId, revision: int) -> Operation[Changes]:
-        """Every durable event after a revision, in order, with the messages it names."""
-        found = yield from load_session(self._user, session)
-        rows = every((yield query("events_since", session=session, revision=revision)), _EventsRow)
-        recorded = tuple([Recorded(row.revision, row.at, _decode_events(row.body)) for row in rows])
-        named = [
-            event.message
-            for record in recorded
-            for event in record.events
-            if isinstance(event, MessageAdded)
-        ]
-        messages = yield query("messages_by_id", session=session, ids=_json(named))
-        return Changes(
-            found,
-            complete=len(recorded) == found.revision - revision,
-            recorded=recorded,
-            messages=messages_of(messages),
-        )
+        """Every durable event after a revision, in order, with what it names."""
+        return (yield from changes_since(self._user, session, revision))
 
     @reading
     def epochs(self, session: SessionId) -> Operation[Sequence[Epoch]]:
@@ -329,7 +305,9 @@ class _Names(msgspec.Struct, frozen=True, array_like=True):
     turn: TurnId | None
 
 
-_decode_events = msgspec.json.Decoder(tuple[Event, ...]).decode
+def _check_page(limit: int) -> None:
+    if not 1 <= limit <= PAGE:
+        raise InvalidInput(f"A page has 1 to {PAGE} messages, not {limit}.")
 
 
 def _json(value: object) -> str:

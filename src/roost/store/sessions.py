@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roost.core.errors import InvalidInput, NotFound
+from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, Token, UserId
 from roost.core.sessions import (
@@ -13,9 +13,10 @@ from roost.core.sessions import (
     Session,
 )
 from roost.core.signature import AgentConfig, Signature
+from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
 from roost.store.rows import SessionRow, session_of, sessions_of
-from roost.store.writes import check_session, enter, record
+from roost.store.writes import add_usage, check_session, enter, record, refuse_while_live
 
 PAGE = 200
 """The most sessions in one page of the list."""
@@ -158,14 +159,21 @@ class Sessions:
         return (yield from load_session(self._user, session))
 
     @writing
-    def suggest_title(self, session: SessionId, title: str) -> Operation[bool]:
-        """A model's title: taken unless a person gave one."""
-        yield from check_session(self._user, session)
-        if not (yield query("title_by_model", user=self._user, session=session, title=title)):
+    def suggest_title(
+        self, session: SessionId, title: str, usage: tuple[Usage, ...] = ()
+    ) -> Operation[bool]:
+        """A model's title: taken unless a person gave one (D9). What it cost is counted anyway."""
+        found = yield from load_session(self._user, session)
+        if (found.title, found.title_by) == (title, "model"):
+            return True
+        taken = yield query("title_by_model", user=self._user, session=session, title=title)
+        if not taken and not usage:
             return False
         head = yield from enter(self._user, session, None, active=False)
-        yield from record(session, head.revision, SessionUpdated(("title",)))
-        return True
+        yield from add_usage(self._user, session, f"title:{session}", usage)
+        changed = ("title",) if taken else ("counters",)
+        yield from record(session, head.revision, SessionUpdated(changed))
+        return bool(taken)
 
     @writing
     def configure(
@@ -195,9 +203,32 @@ class Sessions:
 
     @writing
     def end(self, session: SessionId, token: Token) -> Operation[None]:
+        yield from self._end(session, token)
+
+    def _end(self, session: SessionId, token: Token | None) -> Operation[None]:
         head = yield from enter(self._user, session, token, active=False)
         yield query("end_session", session=session)
         yield from record(session, head.revision, SessionUpdated(("ended_at",)))
+
+    @writing
+    def reset(
+        self, route: str, old: SessionId | None, token: Token | None, new: NewSession
+    ) -> Operation[Session]:
+        """End a route's session, if it has one, and open another there, in one step. Of two resets
+        at once the second is refused: its `old` is no longer the route's."""
+        if (yield query("get_session", user=self._user, session=new.id)):
+            return (yield from load_session(self._user, new.id))
+        if old is not None:
+            if token is None:
+                raise InvalidInput(f"Session {old} is ended under its token.")
+            yield from check_session(self._user, old)
+            yield from self._end(old, token)
+            yield from refuse_while_live(old)
+        if (yield from self._target(route)) != old:
+            raise Conflict(f"The session of {route} is another one by now.")
+        yield from open_session(self._user, new)
+        yield query("point_route", user=self._user, route=route, session=new.id)
+        return (yield from load_session(self._user, new.id))
 
     @writing
     def delete(self, session: SessionId) -> Operation[None]:
@@ -221,5 +252,8 @@ class Sessions:
 
     @reading
     def current(self, route: str) -> Operation[SessionId | None]:
+        return (yield from self._target(route))
+
+    def _target(self, route: str) -> Operation[SessionId | None]:
         found = maybe((yield query("route_target", user=self._user, route=route)), str)
         return None if found is None else SessionId(found)

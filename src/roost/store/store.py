@@ -13,6 +13,7 @@ from roost.store.sessions import Sessions
 from roost.store.transfer import Transfer
 from roost.store.turns import Turns
 from roost.store.upkeep import Retention, Upkeep
+from roost.store.usage import Usages
 from roost.store.users import SERVER, Secrets, Settings, Users
 from roost.store.work import Work
 
@@ -27,6 +28,7 @@ class UserStore:
         self.approvals = Approvals(engine, user)
         self.history = Histories(engine, user)
         self.search = Search(engine, user)
+        self.usage = Usages(engine, user)
         self.blobs = Blobs(engine, user, files)
         self.transfer = Transfer(engine, user, self.blobs)
         self.settings = Settings(engine, user)

@@ -47,6 +47,7 @@ from roost.store.writes import (
     open_stream,
     place,
     record,
+    refuse_while_live,
     standing,
 )
 
@@ -72,11 +73,6 @@ def deltas_of(rows: Rows) -> Sequence[Deltas]:
         Deltas(row.first_seq, row.last_seq, _decode_deltas(row.body))
         for row in every(rows, _DeltasRow)
     ]
-
-
-def refuse_while_live(session: SessionId) -> Operation[None]:
-    if live := maybe((yield query("live_turn", session=session)), str):
-        raise Conflict(f"Turn {live} of this session is under way. Cancel it or wait for it.")
 
 
 class Turns:

@@ -164,7 +164,7 @@ def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
         return []
     rows = yield query("sessions_by_id", ids=_json([each.session for each in held]))
     sessions = {session.id: session for session in sessions_of(rows)}
-    rows = yield query("turns_by_id", ids=_json([each.turn for each in held]))
+    rows = yield query("claimed_turns", ids=_json([each.turn for each in held]))
     turns = {turn.session: turn for turn in turns_of(rows) if turn.state != "running"}
     return [
         Claimed(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from roost.core.errors import Fenced, InvalidInput, NotFound
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import (
     AttemptBegan,
     Event,
@@ -110,6 +110,11 @@ def check_token(user: UserId, session: SessionId, token: Token) -> Operation[Non
     if not (yield query("token_is_current", user=user, session=session, token=token)):
         yield from check_session(user, session)
         raise Fenced(session=session, token=token)
+
+
+def refuse_while_live(session: SessionId) -> Operation[None]:
+    if live := maybe((yield query("live_turn", session=session)), str):
+        raise Conflict(f"Turn {live} of this session is under way. Cancel it or wait for it.")
 
 
 def record(session: SessionId, revision: int, *events: Event) -> Operation[None]:

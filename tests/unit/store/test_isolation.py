@@ -94,6 +94,9 @@ NOT_FOUND: dict[str, Ask] = {
         of.session, of.token, CONFIG, PROMPT
     ),
     "Sessions.end": lambda bob, of: bob.sessions.end(of.session, of.token),
+    "Sessions.reset": lambda bob, of: bob.sessions.reset(
+        "web", of.session, of.token, new_session()
+    ),
     "Sessions.delete": lambda bob, of: bob.sessions.delete(of.session),
     "Sessions.point": lambda bob, of: bob.sessions.point("web", of.session),
     "Queue.submit": lambda bob, of: bob.queue.submit(of.session, new_turn()),
@@ -131,6 +134,7 @@ NOT_FOUND: dict[str, Ask] = {
     ),
     "Histories.load": lambda bob, of: bob.history.load(of.session),
     "Histories.page": lambda bob, of: bob.history.page(of.session),
+    "Histories.snapshot": lambda bob, of: bob.history.snapshot(of.session),
     "Histories.since": lambda bob, of: bob.history.since(of.session, 0),
     "Histories.replaced": lambda bob, of: bob.history.replaced(of.session, 1),
     "Histories.undo": lambda bob, of: bob.history.undo(of.session, of.token, of.past),

@@ -43,7 +43,7 @@ SELECT * FROM turn_rows WHERE session_id = :session AND state IN ('running', 'wa
 
 -- name: turns_by_id
 SELECT * FROM turn_rows
-WHERE id IN (SELECT value FROM json_each(:ids))
+WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session
 ORDER BY place, id;
 
 -- name: live_turn

@@ -55,6 +55,9 @@ FROM leases l
 WHERE l.holder = :holder AND l.until > :now AND l.name GLOB 'session:*'
 ORDER BY l.since, l.name;
 
+-- name: claimed_turns
+SELECT * FROM turn_rows WHERE id IN (SELECT value FROM json_each(:ids));
+
 -- name: sessions_by_id
 SELECT *, :now FROM session_rows WHERE id IN (SELECT value FROM json_each(:ids));
 

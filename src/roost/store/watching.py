@@ -1,0 +1,130 @@
+"""What those who watch a session read: how it stands, and what changed since."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from roost.core.approvals import Approval
+from roost.core.events import (
+    ApprovalUpdated,
+    AttemptBegan,
+    Cursor,
+    Deltas,
+    Event,
+    MessageAdded,
+    Recorded,
+    Snapshot,
+    ToolCallUpdated,
+    TurnUpdated,
+)
+from roost.core.ids import SessionId, UserId
+from roost.core.messages import Message
+from roost.core.sessions import Session
+from roost.core.turns import ToolCall, Turn
+from roost.store.approvals import approvals_of
+from roost.store.operations import Operation, Rows, every, maybe, query
+from roost.store.rows import TurnRow, messages_of, turn_of, turns_of
+from roost.store.sessions import load_session
+from roost.store.tool_calls import calls_of
+from roost.store.turns import deltas_of
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to a session after a revision, and what the events name, as it is now. Where
+    events were already swept, or the reader comes from a future that was not kept (a backup was
+    restored), `complete` is false: read the session anew."""
+
+    session: Session
+    complete: bool
+    recorded: tuple[Recorded, ...]
+    messages: tuple[Message, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+
+
+def take_snapshot(user: UserId, session: SessionId, limit: int) -> Operation[Snapshot]:
+    found = yield from load_session(user, session)
+    messages = yield query("page_of_messages", session=session, before=1 << 62, limit=limit)
+    queue = yield query("list_queue", user=user, session=session)
+    approvals = yield query("pending_approvals_of", session=session)
+    row = maybe((yield query("live_turn_row", session=session)), TurnRow)
+    turn = None if row is None else turn_of(row)
+    calls: Rows = []
+    deltas: tuple[Deltas, ...] = ()
+    if turn is not None:
+        calls = yield query("list_tool_calls", user=user, turn=turn.id)
+        deltas = tuple(deltas_of((yield query("stream_deltas", user=user, turn=turn.id))))
+    return Snapshot(
+        cursor=_cursor(found, turn, deltas),
+        session=found,
+        messages=messages_of(messages)[::-1],
+        queue=tuple(turns_of(queue)),
+        turn=turn,
+        calls=tuple(calls_of(calls)),
+        approvals=tuple(approvals_of(approvals)),
+        deltas=deltas,
+    )
+
+
+def _cursor(session: Session, turn: Turn | None, deltas: tuple[Deltas, ...]) -> Cursor:
+    if turn is None or turn.state != "running":
+        return Cursor(session.epoch, session.revision)
+    stored = deltas[-1].last_seq if deltas else 0
+    return Cursor(session.epoch, session.revision, turn.id, turn.attempt, stored)
+
+
+class _EventsRow(msgspec.Struct, frozen=True, array_like=True):
+    revision: int
+    at: int
+    body: str
+
+
+_decode_events = msgspec.json.Decoder(tuple[Event, ...]).decode
+
+
+def changes_since(user: UserId, session: SessionId, revision: int) -> Operation[Changes]:
+    found = yield from load_session(user, session)
+    rows = every((yield query("events_since", session=session, revision=revision)), _EventsRow)
+    recorded = tuple([Recorded(row.revision, row.at, _decode_events(row.body)) for row in rows])
+    named = _Named([event for each in recorded for event in each.events])
+    return Changes(
+        session=found,
+        complete=len(recorded) == found.revision - revision,
+        recorded=recorded,
+        messages=messages_of((yield from _by_id("messages_by_id", session, named.messages))),
+        turns=tuple(turns_of((yield from _by_id("turns_by_id", session, named.turns)))),
+        calls=tuple(calls_of((yield from _by_id("tool_calls_by_id", session, named.calls)))),
+        approvals=tuple(
+            approvals_of((yield from _by_id("approvals_by_id", session, named.approvals)))
+        ),
+    )
+
+
+class _Named:
+    """The ids that events name, each once."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.messages: set[str] = set()
+        self.turns: set[str] = set()
+        self.calls: set[str] = set()
+        self.approvals: set[str] = set()
+        for event in events:
+            match event:
+                case MessageAdded():
+                    self.messages.add(event.message)
+                case TurnUpdated() | AttemptBegan():
+                    self.turns.add(event.turn)
+                case ToolCallUpdated():
+                    self.calls.add(event.call)
+                case ApprovalUpdated():
+                    self.approvals.add(event.approval)
+                case _:
+                    pass
+
+
+def _by_id(statement: str, session: SessionId, ids: set[str]) -> Operation[Rows]:
+    if not ids:
+        return []
+    named = msgspec.json.encode(sorted(ids)).decode()
+    return (yield query(statement, session=session, ids=named))

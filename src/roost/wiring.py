@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import NamedTuple
 
 import aiohttp
@@ -15,9 +15,14 @@ from roost.core.config import Config
 from roost.core.keys import Key
 from roost.http.app import create_app
 from roost.llm.clients import Clients
+from roost.llm.prices import Prices
 from roost.llm.providers import Providers
+from roost.runtime.app import App
+from roost.runtime.app import running as running_app
+from roost.runtime.building import Builder
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.upkeep import Retention, Upkeep
+from roost.tools.base import Tool, Toolbox
 
 log = structlog.stdlib.get_logger("roost.upkeep")
 
@@ -26,16 +31,24 @@ _UPKEEP_SECONDS = 3600
 
 class Roost(NamedTuple):
     store: SqliteStore
-    app: Starlette
+    app: App
+    web: Starlette
 
 
 @contextlib.asynccontextmanager
-async def running(config: Config) -> AsyncGenerator[Roost]:
+async def running(
+    config: Config,
+    keys: Mapping[str, Key],
+    environ: Mapping[str, str],
+    *,
+    tools: Iterable[Tool] = (),
+) -> AsyncGenerator[Roost]:
     """Everything between start and stop. Opening the store takes its lock, and may migrate it."""
     keep = config.retention
+    clock = SystemClock()
     store = open_store(
         config.data,
-        clock=SystemClock(),
+        clock=clock,
         version=__version__,
         lease_ttl=config.leases.ttl.total_seconds(),
         retention=Retention(
@@ -45,8 +58,11 @@ async def running(config: Config) -> AsyncGenerator[Roost]:
         ),
     )
     try:
-        async with _kept_up(store.upkeep):
-            yield Roost(store, create_app(version=__version__))
+        async with models(config, keys, environ) as (providers, clients), _kept_up(store.upkeep):
+            prices = Prices(config.models.prices)
+            builder = Builder(store, providers, clients, prices, Toolbox(tools))
+            async with running_app(store, builder, config, clock=clock) as app:
+                yield Roost(store, app, create_app(version=__version__))
     finally:
         await store.close()
 

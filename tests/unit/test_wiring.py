@@ -26,7 +26,7 @@ def message(text: str) -> NewTurn:
 
 async def test_store_is_held_inside_and_free_after(tmp_path: Path) -> None:
     config = Config(data=tmp_path / "data")
-    async with running(config):
+    async with running(config, {}, {}):
         with pytest.raises(StoreOwned):
             open_store(config.data, clock=SystemClock(), version="other")
     await open_store(config.data, clock=SystemClock(), version="other").close()
@@ -35,15 +35,15 @@ async def test_store_is_held_inside_and_free_after(tmp_path: Path) -> None:
 async def test_store_is_free_after_an_error_which_comes_out_as_it_is(tmp_path: Path) -> None:
     config = Config(data=tmp_path / "data")
     with pytest.raises(LookupError):
-        async with running(config):
+        async with running(config, {}, {}):
             raise LookupError
-    async with running(config):
+    async with running(config, {}, {}):
         pass
 
 
 async def test_lease_ttl_comes_from_the_configuration(tmp_path: Path) -> None:
     config = Config(data=tmp_path / "data", leases=LeaseConfig(ttl=timedelta(minutes=7)))
-    async with running(config) as roost:
+    async with running(config, {}, {}) as roost:
         lease = await roost.store.leases.claim("memory:x", "host:1:task:nonce")
         assert lease is not None
         assert lease.until - lease.since == 7 * 60 * 1000
@@ -61,13 +61,13 @@ async def test_retention_comes_from_the_configuration_and_is_applied_at_the_star
     await mine.queue.submit(session, message("first"))
     await store.close()
 
-    async with running(Config(data=tmp_path)) as roost:
+    async with running(Config(data=tmp_path), {}, {}) as roost:
         await roost.store.upkeep.run()
         with pytest.raises(KeyReused):
             await roost.store.of(user).queue.submit(session, message("second"))
 
     brief = RetentionConfig(idempotency_keys=timedelta(minutes=30))
-    async with running(Config(data=tmp_path, retention=brief)) as roost, asyncio.timeout(10):
+    async with running(Config(data=tmp_path, retention=brief), {}, {}) as roost, asyncio.timeout(10):
         await submit_when_forgotten(roost.store.of(user), session)
 
 

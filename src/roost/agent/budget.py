@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from roost.core import errors
 from roost.core.config import LimitsConfig
-from roost.core.errors import BudgetReached
 from roost.core.usage import NANO, Usage
 
 
@@ -45,7 +45,7 @@ class Budget:
         """Count a model call that is about to be made. Raises if there may be no more."""
         limits = self._limits
         if self._steps >= limits.turn_steps:
-            raise BudgetReached(f"The turn has taken {self._steps} steps", setting="turn_steps")
+            raise errors.Budget(f"The turn has taken {self._steps} steps", setting="turn_steps")
         for spent, name, tokens, cost in (
             (self._turn, "turn", limits.turn_tokens, limits.turn_cost),
             (self._session, "session", limits.session_tokens, limits.session_cost),
@@ -62,9 +62,9 @@ class Budget:
     def seconds_left(self) -> float:
         return max(0.0, self._ends - self._clock())
 
-    def out_of_time(self) -> BudgetReached:
+    def out_of_time(self) -> errors.Budget:
         minutes = self._limits.turn_time.total_seconds() / 60
-        return BudgetReached(f"The turn has taken {minutes:g} minutes", setting="turn_time")
+        return errors.Budget(f"The turn has taken {minutes:g} minutes", setting="turn_time")
 
     def output_left(self) -> int | None:
         """How many tokens the next answer may have at most, where that is limited."""
@@ -87,6 +87,6 @@ _WHOSE = {"turn": "The turn has", "session": "The session has", "day": "Today yo
 def _check(spent: Spent, name: str, tokens: int | None, cost: float | None) -> None:
     whose = _WHOSE[name]
     if tokens is not None and spent.tokens >= tokens:
-        raise BudgetReached(f"{whose} used {spent.tokens} tokens", setting=f"{name}_tokens")
+        raise errors.Budget(f"{whose} used {spent.tokens} tokens", setting=f"{name}_tokens")
     if cost is not None and spent.cost >= cost * NANO:
-        raise BudgetReached(f"{whose} cost ${spent.cost / NANO:.2f}", setting=f"{name}_cost")
+        raise errors.Budget(f"{whose} cost ${spent.cost / NANO:.2f}", setting=f"{name}_cost")

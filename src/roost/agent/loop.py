@@ -89,14 +89,17 @@ class Agent:
             self._attached |= attachments(message.parts)
         self.position = position
 
-    def remember(self, drafts: Sequence[Draft], begun: Begun) -> None:
-        """Add what was just written: the newest messages of the history."""
-        first = begun.head - len(drafts) + 1
+    def remember(self, drafts: Sequence[Draft], position: Position) -> None:
+        """Add what was just written as the newest of the history, if it joins on to what is held;
+        otherwise something else was written too, and the history has to be read."""
+        first = position.head - len(drafts) + 1
+        if self.position != Position(position.epoch, first - 1):
+            return
         written = [
             Message(draft.id, draft.role, draft.parts, None, draft.partial, first + place)
             for place, draft in enumerate(drafts)
         ]
-        self.catch_up(written, Position(begun.epoch, begun.head))
+        self.catch_up(written, position)
 
     # The turn.
 
@@ -127,7 +130,7 @@ class Agent:
                     usage=(answer.usage,),
                 )
             step = Step(messages=(answer.draft,), usage=(answer.usage,), unfinished=True)
-            self.remember(step.messages, await journal.record(step))
+            self._remember_step(step, await journal.record(step))
             if not await self._act(answer.calls, journal):
                 return None
 
@@ -192,8 +195,11 @@ class Agent:
         words = [Draft(new_message_id(), "user", steer.parts) for steer in steers]
         drafts = (Draft(new_message_id(), "tool", parts), *words)
         step = Step(messages=drafts, steers=tuple([steer.id for steer in steers]))
-        self.remember(drafts, await journal.record(step))
+        self._remember_step(step, await journal.record(step))
         return True
+
+    def _remember_step(self, step: Step, begun: Begun) -> None:
+        self.remember(step.messages, Position(begun.epoch, begun.head))
 
 
 class _Query:

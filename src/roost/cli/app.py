@@ -42,7 +42,8 @@ def run(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """Start Roost, as `roost` alone does too."""
-    run_server(_configure(settings, host=host, port=port), terminal.out())
+    config = _configure(settings, host=host, port=port)
+    run_server(config, read_keys(settings, os.environ), os.environ, terminal.out())
 
 
 @app.command

@@ -2,26 +2,32 @@
 
 import asyncio
 import signal
+from collections.abc import Mapping
 
 import uvloop
 from rich.console import Console
 
 from roost import __version__
 from roost.core.config import Config
+from roost.core.keys import Key
 from roost.http.server import address, bind, serve
 from roost.wiring import running
 
 
-def run_server(config: Config, out: Console) -> None:
-    uvloop.run(_run(config, out))
+def run_server(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], out: Console
+) -> None:
+    uvloop.run(_run(config, keys, environ, out))
 
 
-async def _run(config: Config, out: Console) -> None:
+async def _run(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], out: Console
+) -> None:
     stop = asyncio.Event()
     set_on_signal(stop)
     # The store comes before the port: of two servers on one data folder, the second learns who
     # the first is rather than only that a port is taken.
-    async with running(config) as roost:
+    async with running(config, keys, environ) as roost:
         with bind(config.server.host, config.server.port) as listener:
 
             def ready() -> None:
@@ -32,7 +38,7 @@ async def _run(config: Config, out: Console) -> None:
                 out.print("Stop with Ctrl-C.")
 
             await serve(
-                roost.app,
+                roost.web,
                 listener,
                 ready=ready,
                 stop=stop,

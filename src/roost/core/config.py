@@ -41,6 +41,7 @@ from roost.core.settings import (
 class ServerConfig(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     port: Port = Port(7667)
+    grace: timedelta = timedelta(seconds=10)
 
 
 class LogConfig(msgspec.Struct, frozen=True):
@@ -54,6 +55,10 @@ class LeaseConfig(msgspec.Struct, frozen=True):
 class AgentsConfig(msgspec.Struct, frozen=True):
     max: Count = Count(128)
     idle_ttl: timedelta = timedelta(hours=1)
+
+
+class ApprovalsConfig(msgspec.Struct, frozen=True):
+    ttl: timedelta = timedelta(days=1)
 
 
 class RecoveryConfig(msgspec.Struct, frozen=True):
@@ -115,6 +120,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log: LogConfig = LogConfig()
     leases: LeaseConfig = LeaseConfig()
     agents: AgentsConfig = AgentsConfig()
+    approvals: ApprovalsConfig = ApprovalsConfig()
     recovery: RecoveryConfig = RecoveryConfig()
     limits: LimitsConfig = LimitsConfig()
     retention: RetentionConfig = RetentionConfig()

@@ -7,7 +7,7 @@ RoostError
 │   ├── KeyReused           an idempotency key came back with another body
 │   └── EpochPassed         the history was rewritten meanwhile
 ├── Fenced              a stale writer: the session has moved on to another holder
-├── BudgetReached       a limit that was set is reached
+├── Budget              a limit that was set is reached
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
 │   ├── SettingWrong
@@ -39,10 +39,18 @@ RoostError
 """
 
 import inspect
+import re
+from typing import ClassVar
 
 
 class RoostError(Exception):
     """Something went wrong: {detail}"""
+
+    code: ClassVar[str] = "error"
+    """Names the kind to programs: rate-limited, key-refused, ..."""
+
+    def __init_subclass__(cls) -> None:
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def __init__(self, detail: str = "", /, **facts: object) -> None:
         self.facts = facts
@@ -78,7 +86,7 @@ class Fenced(RoostError):
     written."""
 
 
-class BudgetReached(RoostError):
+class Budget(RoostError):
     """{detail}, which is its limit (limits.{setting}). What there is of the answer is kept."""
 
 
@@ -200,3 +208,10 @@ class StoreUnavailable(StoreError):
 
 class StoreClosed(StoreError):
     """The store is closed."""
+
+
+def reason_of(error: Exception) -> str:
+    """Why a turn failed: a word for programs, a colon, and a sentence for people."""
+    if not isinstance(error, RoostError):
+        return "internal: Roost met an error it did not expect. The log says more."
+    return f"{error.code}: {error}"

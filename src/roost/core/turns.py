@@ -36,6 +36,10 @@ TURN_MOVES: dict[TurnState, frozenset[TurnState]] = {
     "merged": frozenset(),
 }
 
+ENDED: frozenset[TurnState] = frozenset(
+    {"completed", "failed", "cancelled", "interrupted", "removed", "merged"}
+)
+
 EndState = Literal["completed", "failed", "cancelled", "interrupted"]
 
 ToolCallState = Literal[

@@ -1,6 +1,7 @@
 """What a call cost, in nano-dollars: from the price list of genai-prices, or as the user says."""
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -43,6 +44,11 @@ class Prices:
             return None
         snapshot = await asyncio.to_thread(_snapshot)
         return _listed_cost(snapshot, usage, provider)
+
+    def prepare(self, provider: Provider) -> None:
+        """Begin to load the price list, if this provider will need it."""
+        if self._is_listed(provider) and not _snapshot.cache_info().currsize:
+            threading.Thread(target=_snapshot, name="roost-prices", daemon=True).start()
 
     async def price(self, provider: Provider, model: str) -> Price | None:
         if (own := self._override(provider, model)) is not None:

@@ -94,6 +94,12 @@ class Providers:
     def key(self, provider: str) -> Key | None:
         return self._keys.get(provider)
 
+    def credential(self, provider: Provider) -> str:
+        """All that opens it, as one text: the key, and headers that may hold another."""
+        key = self._keys.get(provider.name)
+        headers = sorted([(name, each.reveal()) for name, each in provider.headers.items()])
+        return msgspec.json.encode([key.reveal() if key else None, headers]).decode()
+
     def resolve(self, reference: str | None = None) -> Target:
         """What `provider/model`, the bare name of either, or nothing refers to."""
         if reference is None:

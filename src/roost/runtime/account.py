@@ -1,0 +1,345 @@
+"""What one user can do with Roost. Every surface goes through here; none talks to the store."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+from roost.agent.loop import Agent
+from roost.core.approvals import Approval, Decision
+from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.events import Changed, Cursor, SessionEvent, Snapshot, TurnUpdated
+from roost.core.ids import (
+    ApprovalId,
+    MessageId,
+    SessionId,
+    TurnId,
+    UserId,
+    new_session_id,
+    new_turn_id,
+)
+from roost.core.messages import Message, Part, TextPart
+from roost.core.sessions import NewSession, Session
+from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
+from roost.runtime.agents import Agents
+from roost.runtime.building import Builder
+from roost.runtime.hub import Hub
+from roost.runtime.turns import Turns
+from roost.store.search import Hit, SearchFilter
+from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
+from roost.store.store import Store
+
+
+class Parts(NamedTuple):
+    """What the application is made of."""
+
+    store: Store
+    hub: Hub
+    turns: Turns
+    agents: Agents[Agent]
+    builder: Builder
+
+
+class Account:
+    def __init__(self, parts: Parts, user: UserId) -> None:
+        self._store = parts.store.of(user)
+        self._user = user
+        self._hub = parts.hub
+        self._turns = parts.turns
+        self._agents = parts.agents
+        self._builder = parts.builder
+
+    # Sessions.
+
+    async def create(
+        self,
+        *,
+        origin: str,
+        id: SessionId | None = None,
+        model: str | None = None,
+        instructions: str = "",
+        title: str | None = None,
+        project: str | None = None,
+    ) -> Session:
+        """Open a session. Without a model of its own it begins with the default one."""
+        chosen = model is not None or instructions
+        config = self._builder.plan_for(model, instructions).config if chosen else None
+        new = NewSession(
+            id=id or new_session_id(), origin=origin, title=title, project=project, config=config
+        )
+        return await self._store.sessions.create(new)
+
+    async def session(self, session: SessionId) -> Session:
+        return await self._store.sessions.get(session)
+
+    async def sessions(
+        self,
+        where: SessionFilter = SessionFilter(),  # noqa: B008 (frozen)
+        *,
+        after: ListCursor | None = None,
+        limit: int = 50,
+    ) -> Sequence[Session]:
+        return await self._store.sessions.page(where, after=after, limit=limit)
+
+    async def search(
+        self,
+        words: str,
+        where: SearchFilter = SearchFilter(),  # noqa: B008 (frozen)
+        *,
+        before: int | None = None,
+        limit: int = 20,
+    ) -> Sequence[Hit]:
+        """What was said in any session, newest first; `before` is the last `seq` of a page."""
+        return await self._store.search(words, where, before=before, limit=limit)
+
+    async def update(self, session: SessionId, patch: SessionPatch) -> Session:
+        """Rename, pin, archive, file under a project, mark as read."""
+        updated = await self._store.sessions.update(session, patch)
+        self._hub.changed(session)
+        return updated
+
+    async def choose_model(self, session: SessionId, model: str) -> Session:
+        """Go on with another model, from the next turn on: with a new prompt and a new agent."""
+        found = await self.session(session)
+        instructions = found.config.instructions if found.config is not None else ""
+        plan = self._builder.plan_for(model, instructions)
+        async with self._turns.held(session) as lease:
+            await self._builder.configure(plan, self._user, session, lease.token)
+            self._agents.drop(session)
+        self._hub.changed(session)
+        return await self.session(session)
+
+    async def branch(self, session: SessionId, *, at: MessageId | None = None) -> Session:
+        """A session of its own that begins with this one's history, up to and with a message."""
+        found = await self.session(session)
+        new = NewSession(
+            id=new_session_id(),
+            origin=found.origin,
+            title=found.title,
+            project=found.project,
+            config=found.config,
+        )
+        return await self._store.history.branch(session, new, at=at)
+
+    async def end(self, session: SessionId) -> None:
+        """Close a session: a turn under way is cancelled first. It can still be read."""
+        await self.cancel(session)
+        async with self._turns.held(session) as lease:
+            await self._store.sessions.end(session, lease.token)
+            self._agents.drop(session)
+        self._hub.changed(session)
+
+    async def delete(self, session: SessionId) -> None:
+        await self.cancel(session)
+        await self._store.sessions.delete(session)
+        self._agents.drop(session)
+        self._hub.changed(session)
+
+    async def reset(self, route: str, *, origin: str) -> Session:
+        """End the route's session and open another in its place."""
+        new = NewSession(id=new_session_id(), origin=origin)
+        old = await self._store.sessions.current(route)
+        if old is None:
+            return await self._store.sessions.reset(route, None, None, new)
+        await self.cancel(old)
+        async with self._turns.held(old) as lease:
+            opened = await self._store.sessions.reset(route, old, lease.token, new)
+            self._agents.drop(old)
+        self._hub.changed(old)
+        return opened
+
+    async def point(self, route: str, session: SessionId) -> None:
+        """Make a session the current one of a route."""
+        await self._store.sessions.point(route, session)
+
+    async def current(self, route: str) -> SessionId | None:
+        return await self._store.sessions.current(route)
+
+    # Talking.
+
+    async def send(
+        self,
+        session: SessionId,
+        message: str | tuple[Part, ...],
+        *,
+        id: TurnId | None = None,
+        key: str | None = None,
+        steer: bool = False,
+        route: str | None = None,
+        effort: Effort | None = None,
+    ) -> Turn:
+        """Hand in a message. Once this returns it can't be lost; sent again with the same id or key
+        it is the same turn. While a turn runs it waits, or, as a steer, joins in."""
+        new = NewTurn(
+            id=id or new_turn_id(),
+            parts=_parts(message),
+            key=key,
+            steer=steer,
+            route=route,
+            options=TurnOptions(effort=effort),
+        )
+        turn = await self._store.queue.submit(session, new)
+        self._hub.changed(session)
+        self._turns.wake()
+        return turn
+
+    async def talk(
+        self,
+        session: SessionId,
+        message: str | tuple[Part, ...],
+        *,
+        effort: Effort | None = None,
+        route: str | None = None,
+    ) -> AsyncGenerator[SessionEvent]:
+        """Send a message and follow its turn to the end. Leaving early does not stop it."""
+        async with self.watch(session) as events:
+            turn = await self.send(session, message, effort=effort, route=route)
+            async for event in events:
+                yield event
+                if isinstance(event, Changed) and _ends(event, turn.id):
+                    return
+
+    async def queue(self, session: SessionId) -> Sequence[Turn]:
+        return await self._store.queue.of(session)
+
+    async def edit_queued(self, turn: TurnId, message: str | tuple[Part, ...]) -> Turn:
+        edited = await self._store.queue.edit(turn, _parts(message))
+        self._hub.changed(edited.session)
+        return edited
+
+    async def remove_queued(self, turn: TurnId) -> None:
+        found = await self._store.turns.get(turn)
+        await self._store.queue.remove(turn)
+        self._hub.changed(found.session)
+
+    async def cancel(self, session: SessionId) -> bool:
+        """Stop the turn under way. What it said is kept, and what waits goes on after it."""
+        await self.session(session)  # whose it is
+        return await self._turns.cancel(self._user, session)
+
+    async def proceed(self, session: SessionId) -> Turn:
+        """Go on with the last turn, if it stopped short."""
+        turn = await self._last(session)
+        await self._turns.resume(self._user, session, turn.id)
+        return await self._store.turns.get(turn.id)
+
+    async def retry(self, session: SessionId, turn: TurnId | None = None) -> Turn:
+        """Take a turn back, with all that came after it, and ask the same again."""
+        found = await self._started(session, turn)
+        return await self.edit(session, found.id, found.parts, effort=found.options.effort)
+
+    async def edit(
+        self,
+        session: SessionId,
+        turn: TurnId,
+        message: str | tuple[Part, ...],
+        *,
+        effort: Effort | None = None,
+    ) -> Turn:
+        """Take a turn back, with all that came after it, and say something else instead."""
+        found = await self._started(session, turn)
+        new = NewTurn(
+            id=new_turn_id(),
+            parts=_parts(message),
+            route=found.route,
+            options=TurnOptions(effort=effort or found.options.effort),
+        )
+        async with self._turns.held(session) as lease:
+            await self._store.history.edit(session, lease.token, turn, new)
+        self._rewritten(session)
+        return await self._store.turns.get(new.id)
+
+    async def undo(self, session: SessionId, turn: TurnId | None = None) -> Turn:
+        """Take back a turn, by default the last, with all that came after it."""
+        found = await self._started(session, turn)
+        async with self._turns.held(session) as lease:
+            await self._store.history.undo(session, lease.token, found.id)
+        self._rewritten(session)
+        return found
+
+    async def restore(self, session: SessionId) -> None:
+        """Take back an undo or a clear after which nothing was said."""
+        async with self._turns.held(session) as lease:
+            await self._store.history.restore(session, lease.token)
+        self._rewritten(session)
+
+    async def clear(self, session: SessionId) -> None:
+        """Begin the history anew. What was said stays in past epochs."""
+        await self.session(session)
+        async with self._turns.held(session) as lease:
+            await self._store.history.clear(session, lease.token)
+            self._agents.drop(session)
+        self._rewritten(session)
+
+    def _rewritten(self, session: SessionId) -> None:
+        self._hub.changed(session)
+        self._turns.wake()
+
+    async def _last(self, session: SessionId) -> Turn:
+        turn = await self._store.turns.latest(session)
+        if turn is None:
+            raise Conflict("Nothing has been said in this session yet.")
+        return turn
+
+    async def _started(self, session: SessionId, turn: TurnId | None) -> Turn:
+        """The turn to take back. One that is under way has to be stopped first."""
+        found = await self._last(session) if turn is None else await self._store.turns.get(turn)
+        if found.session != session:
+            raise NotFound("turn", turn)
+        if self._turns.is_running(session):
+            raise Conflict("A turn is under way. Stop it first, or wait for it.")
+        return found
+
+    # Questions.
+
+    async def approvals(self) -> Sequence[Approval]:
+        """What waits for this user's answer."""
+        return await self._store.approvals.pending()
+
+    async def answer(
+        self,
+        approval: ApprovalId,
+        decision: Decision,
+        *,
+        answer: str | None = None,
+        route: str | None = None,
+    ) -> Approval:
+        """Say yes, no, or what was asked for. It counts once; the turn goes on with it."""
+        given = await self._store.approvals.answer(
+            approval, decision, answer=answer, by=self._user, on=route
+        )
+        self._hub.changed(given.session)
+        self._turns.wake()
+        return given
+
+    # Reading.
+
+    async def snapshot(self, session: SessionId, *, limit: int = 50) -> Snapshot:
+        return await self._store.history.snapshot(session, limit=limit)
+
+    async def messages(
+        self, session: SessionId, *, before: int | None = None, limit: int = 50
+    ) -> Sequence[Message]:
+        return await self._store.history.page(session, before=before, limit=limit)
+
+    async def turns(self, session: SessionId) -> Sequence[Turn]:
+        return await self._store.turns.of(session)
+
+    def watch(
+        self, session: SessionId, cursor: Cursor | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[SessionEvent]]:
+        """Everything that happens to a session from now on, after a snapshot or a cursor."""
+        return self._hub.watch(self._user, session, cursor)
+
+
+def _parts(message: str | tuple[Part, ...]) -> tuple[Part, ...]:
+    parts = (TextPart(message),) if isinstance(message, str) else message
+    if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
+        raise InvalidInput("The message is empty.")
+    return parts
+
+
+def _ends(event: Changed, turn: TurnId) -> bool:
+    return any(
+        isinstance(each, TurnUpdated) and each.turn == turn and each.state in ENDED
+        for each in event.events
+    )

@@ -1,0 +1,76 @@
+"""Roost, running: what belongs to no user in particular, and the way to those that do."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from roost.agent.loop import Agent
+from roost.core.clock import Clock
+from roost.core.config import Config
+from roost.core.ids import UserId, new_user_id
+from roost.core.users import User
+from roost.runtime.account import Account, Parts
+from roost.runtime.agents import Agents
+from roost.runtime.building import Builder
+from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.hub import Hub
+from roost.runtime.naming import Naming
+from roost.runtime.recovery import Recovery
+from roost.runtime.shutdown import shut_down
+from roost.runtime.turn_run import Engine
+from roost.runtime.turns import Turns
+from roost.store.store import Store
+
+OWNER = "owner"
+
+
+class App:
+    """`of` gives what one user can do."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def of(self, user: UserId) -> Account:
+        return Account(self._parts, user)
+
+    async def owner(self) -> User:
+        """Whoever runs this Roost: the first user, made when first asked for."""
+        users = self._parts.store.users
+        for user in await users.all():
+            if user.name == OWNER:
+                return user
+        return await users.create(User(id=new_user_id(), name=OWNER, role="admin"))
+
+
+@asynccontextmanager
+async def running(
+    store: Store, builder: Builder, config: Config, *, clock: Clock
+) -> AsyncGenerator[App]:
+    """Everything that lives, for as long as the block lasts."""
+    hub = Hub(store)
+    checkpoints = Checkpoints(store.work, renew=config.leases.ttl.total_seconds() / 3)
+    agents = Agents[Agent](
+        limit=config.agents.max, idle_ttl=config.agents.idle_ttl.total_seconds(), clock=clock
+    )
+    naming = Naming(store, hub, builder)
+    engine = Engine(
+        store,
+        hub,
+        checkpoints,
+        agents,
+        builder,
+        clock,
+        config.limits,
+        config.approvals.ttl.total_seconds(),
+    )
+    turns = Turns(engine, finished=naming.finished)
+    window = config.recovery.auto_continue.total_seconds()
+    recovery = Recovery(store, hub, turns, window=window)
+    parts = Parts(store, hub, turns, agents, builder)
+    work = (checkpoints.run(), agents.run(), turns.run(), recovery.run())
+    loops = [asyncio.create_task(each) for each in work]
+    try:
+        yield App(parts)
+    finally:
+        grace = config.server.grace.total_seconds()
+        await shut_down(parts, checkpoints, naming, loops, grace=grace)

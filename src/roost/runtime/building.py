@@ -1,0 +1,97 @@
+"""Builds a session's agent from what is stored, and stores the prompt it begins with."""
+
+import msgspec
+
+from roost.agent.loop import Agent, Position
+from roost.agent.model import Model
+from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
+from roost.core.ids import SessionId, Token, UserId
+from roost.core.sessions import Session
+from roost.core.signature import AgentConfig, Signature, signature
+from roost.llm.clients import Clients
+from roost.llm.prices import Prices
+from roost.llm.providers import Providers, Target
+from roost.llm.tokens import Estimator
+from roost.store.sessions import Prompt
+from roost.store.store import Store
+from roost.tools.base import Toolbox
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a session's agent is to be built from."""
+
+    target: Target
+    config: AgentConfig
+    signature: Signature
+
+
+class Builder:
+    def __init__(
+        self, store: Store, providers: Providers, clients: Clients, prices: Prices, tools: Toolbox
+    ) -> None:
+        self._store = store
+        self._providers = providers
+        self._clients = clients
+        self._prices = prices
+        self._tools = tools
+        self._no_tools = Toolbox()
+        self._estimator = Estimator()
+
+    def plan(self, session: Session) -> Plan:
+        """By the session's own choice of a model, or the default. Raises if there is no such."""
+        config = session.config
+        model = f"{config.provider}/{config.model}" if config is not None else None
+        return self.plan_for(model, config.instructions if config is not None else "")
+
+    def plan_for(self, model: str | None, instructions: str = "") -> Plan:
+        target = self._providers.resolve(model)
+        config = AgentConfig(
+            provider=target.provider.name,
+            model=target.model,
+            protocol=target.profile.wire,
+            base_url=target.provider.base_url,
+            toolset=self._toolbox(target).name,
+            instructions=instructions,
+        )
+        credential = self._providers.credential(target.provider)
+        return Plan(target, config, signature(config, credential, key=self._store.signing_key))
+
+    def model(self, target: Target) -> Model:
+        return Model(
+            target=target,
+            client=self._clients.of(target),
+            estimator=self._estimator,
+            providers=self._providers,
+            prices=self._prices,
+        )
+
+    async def build(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Agent:
+        """The prompt comes from the store, byte for byte, while the configuration is the same."""
+        self._prices.prepare(plan.target.provider)
+        store = self._store.of(user)
+        prompt = await store.sessions.prompt(session)
+        if prompt is None or prompt.signature != plan.signature:
+            prompt = await self.configure(plan, user, session, token)
+        agent = Agent(
+            self.model(plan.target),
+            self._toolbox(plan.target),
+            signature=plan.signature,
+            system=prompt.system,
+            schemas=thaw_tools(prompt.tools),
+        )
+        found = await store.history.load(session)
+        agent.load(found.messages, Position(found.session.epoch, found.session.head))
+        return agent
+
+    async def configure(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Prompt:
+        """Make this the session's configuration, with a new prompt."""
+        tools = self._toolbox(plan.target)
+        system = system_prompt(
+            plan.target.profile, tools=len(tools) > 0, instructions=plan.config.instructions
+        )
+        prompt = Prompt(plan.signature, system, freeze_tools(tools.schemas))
+        await self._store.of(user).sessions.configure(session, token, plan.config, prompt)
+        return prompt
+
+    def _toolbox(self, target: Target) -> Toolbox:
+        return self._tools if target.profile.tools else self._no_tools

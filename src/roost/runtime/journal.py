@@ -1,0 +1,192 @@
+"""The journal of one running turn: what is written goes to the store, and to whoever watches."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from roost.core.approvals import Approval, Question
+from roost.core.errors import Conflict
+from roost.core.events import Delta
+from roost.core.ids import BlobId, ToolCallId, UserId
+from roost.core.messages import Draft, Part
+from roost.core.turns import Begun, Step, ToolCall, ToolCallState, Turn, TurnEnd
+from roost.runtime.attempt import Attempt
+from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.hub import Hub
+from roost.runtime.persistence import persisted
+from roost.store.leases import Lease
+from roost.store.store import UserStore
+from roost.store.writes import Written
+
+T = TypeVar("T")
+
+
+class Desk(NamedTuple):
+    """What a journal writes to."""
+
+    store: UserStore
+    hub: Hub
+    checkpoints: Checkpoints
+
+
+class TurnJournal:
+    """See `agent.journal.Journal`. Once closed it takes nothing more: a tool that would not stop
+    has nowhere to write."""
+
+    def __init__(
+        self, desk: Desk, user: UserId, lease: Lease, turn: Turn, *, approval_ttl: float
+    ) -> None:
+        self.user = user
+        self.turn = turn
+        self._store, self._hub, self._checkpoints = desk
+        self._token = lease.token
+        self._approval_ttl = approval_ttl
+        self._attempt: Attempt | None = None
+        self._pending: asyncio.Task[object] | None = None
+        self._closed = False
+
+    @property
+    def begun(self) -> bool:
+        return self._attempt is not None
+
+    @property
+    def streamed(self) -> tuple[Delta, ...]:
+        """What the attempt under way has shown so far."""
+        found = self._attempt.since(0) if self._attempt is not None else None
+        return () if found is None else found.deltas
+
+    # Beginning and end.
+
+    async def start(self, message: Draft) -> Begun:
+        turns, turn = self._store.turns, self.turn
+        write = partial(turns.start, turn.session, self._token, turn.id, message)
+        return await self._whole(self._begun(write))
+
+    async def resume(self, messages: tuple[Draft, ...], *, automatic: bool) -> Begun:
+        turn = self.turn
+        write = partial(
+            self._store.turns.resume,
+            turn.session,
+            self._token,
+            turn.id,
+            after=turn.attempt,
+            messages=messages,
+            automatic=automatic,
+        )
+        return await self._whole(self._begun(write))
+
+    async def settle(self) -> None:
+        """Take nothing more from the agent, and wait for what it was writing."""
+        self._closed = True
+        if self._pending is not None:
+            await asyncio.wait([self._pending])
+
+    async def end(self, end: TurnEnd) -> Written:
+        await self.settle()
+        turns, turn = self._store.turns, self.turn
+        written = await persisted(partial(turns.end, turn.session, self._token, turn.id, end))
+        self.abandon()
+        self._hub.changed(turn.session)
+        return written
+
+    def abandon(self) -> None:
+        """The session is no longer ours."""
+        self._closed = True
+        if self._attempt is not None:
+            self._checkpoints.forget(self._attempt)
+            self._hub.over(self.turn.session)
+            self._attempt = None
+
+    # What the agent does.
+
+    def emit(self, delta: Delta) -> None:
+        attempt = self._attempt
+        if attempt is not None and not self._closed:
+            attempt.add(delta)
+            self._hub.streamed(attempt)
+            self._checkpoints.dirty()
+
+    async def record(self, step: Step) -> Begun:
+        self._check_open()
+        turns, turn = self._store.turns, self.turn
+        write = partial(turns.append, turn.session, self._token, turn.id, step)
+        return await self._whole(self._begun(write))
+
+    async def retry(self) -> None:
+        self._check_open()
+        assert self._attempt is not None, "a turn that runs has an attempt"
+        turns, turn, after = self._store.turns, self.turn, self._attempt.attempt
+        write = partial(turns.retry_step, turn.session, self._token, turn.id, after=after)
+        await self._whole(self._begun(write))
+
+    async def move(
+        self, call: ToolCallId, state: ToolCallState, result: tuple[Part, ...] | None = None
+    ) -> None:
+        self._check_open()
+        turns, turn = self._store.turns, self.turn
+        await self._whole(
+            persisted(
+                partial(
+                    turns.set_tool_call, turn.session, self._token, turn.id, call, state, result
+                )
+            )
+        )
+        self._hub.changed(turn.session)
+
+    async def park(self, questions: tuple[Question, ...]) -> None:
+        self._check_open()
+        turns, turn, ttl = self._store.turns, self.turn, self._approval_ttl
+        write = partial(turns.park, turn.session, self._token, turn.id, questions, ttl=ttl)
+        await self._whole(persisted(write))
+        self.abandon()
+        self._hub.changed(turn.session)
+
+    async def steers(self) -> Sequence[Turn]:
+        queue = await persisted(partial(self._store.queue.of, self.turn.session))
+        return [turn for turn in queue if turn.steer]
+
+    async def open_calls(self) -> Sequence[ToolCall]:
+        if self.turn.state == "queued":
+            return ()  # it has only just begun
+        calls = await persisted(partial(self._store.turns.tool_calls, self.turn.id))
+        return [call for call in calls if is_open(call)]
+
+    async def approvals(self) -> Mapping[ToolCallId, Approval]:
+        found = await persisted(partial(self._store.approvals.of, self.turn.id))
+        return {approval.call: approval for approval in found}
+
+    async def read(self, blobs: Sequence[BlobId]) -> Mapping[BlobId, bytes]:
+        return {blob: await self._store.blobs.read_bytes(blob) for blob in blobs}
+
+    # Attempts.
+
+    async def _begun(self, write: Callable[[], Awaitable[Begun]]) -> Begun:
+        begun = await persisted(write)
+        if self._attempt is not None:
+            self._checkpoints.forget(self._attempt)
+        turn = self.turn
+        self._attempt = Attempt(turn.session, turn.id, begun.attempt, self._token)
+        self._checkpoints.follow(self._attempt)
+        self._hub.begin(self._attempt)
+        self._hub.changed(turn.session)
+        return begun
+
+    async def _whole(self, write: Coroutine[object, object, T]) -> T:
+        """A write that has begun is finished, also if the turn is told to stop meanwhile: what is
+        known here and what is stored never part."""
+        task = self._pending = asyncio.create_task(write)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Conflict(f"Turn {self.turn.id} has ended. Nothing was written.")
+
+
+def is_open(call: ToolCall) -> bool:
+    """Its result does not stand in the history yet."""
+    return call.result is not None or call.state in ("requested", "waiting", "running")

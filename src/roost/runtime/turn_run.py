@@ -1,0 +1,236 @@
+"""One turn, from its claim to its end: whatever happens, it is written down."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
+from typing import Literal, NamedTuple
+
+import structlog
+
+from roost.agent.budget import Budget, Spent
+from roost.agent.context import turn_context
+from roost.agent.loop import Agent, Position
+from roost.core.clock import Clock
+from roost.core.config import LimitsConfig
+from roost.core.errors import Fenced, NotFound, RoostError, reason_of
+from roost.core.ids import new_message_id
+from roost.core.messages import ContextPart, Draft, TextPart
+from roost.core.turns import Begun, EndState, TurnEnd
+from roost.core.users import User
+from roost.runtime.agents import Agents
+from roost.runtime.building import Builder
+from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.closing import closing
+from roost.runtime.hub import Hub
+from roost.runtime.journal import Desk, TurnJournal
+from roost.runtime.persistence import persisted
+from roost.store.store import Store
+from roost.store.work import Claimed
+
+log = structlog.stdlib.get_logger("roost.turns")
+
+Stop = Literal["cancel", "shutdown", "lost"]
+"""Why a turn is made to stop: a person asked, Roost stops, or the session is someone else's."""
+
+OBEY = 0.7
+"""Seconds within which what a turn is doing has to end once it is told to. Then it is left alone,
+and has no way to write any more."""
+
+BROKE_OFF = "Your answer broke off here. Go on exactly where it stopped; repeat none of it."
+
+
+class Engine(NamedTuple):
+    """What turns are run with."""
+
+    store: Store
+    hub: Hub
+    checkpoints: Checkpoints
+    agents: Agents[Agent]
+    builder: Builder
+    clock: Clock
+    limits: LimitsConfig
+    approval_ttl: float
+
+
+class TurnRun:
+    """`began` is done once the turn runs, durably, or can't; `over` is set when nothing is left."""
+
+    def __init__(self, engine: Engine, claimed: Claimed, *, automatic: bool = False) -> None:
+        self.claimed = claimed
+        self.over = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self.began: asyncio.Future[None] = loop.create_future()
+        self._engine = engine
+        self._store = engine.store.of(claimed.session.user)
+        self._automatic = automatic
+        self._opening: tuple[Draft, ...] | None = None
+        self._stopped: Stop | None = None
+        self._work: asyncio.Task[TurnEnd | None] | None = None
+        self._gave_up: asyncio.Future[None] = loop.create_future()
+        self._journal = TurnJournal(
+            Desk(self._store, engine.hub, engine.checkpoints),
+            claimed.session.user,
+            claimed.lease,
+            claimed.turn,
+            approval_ttl=engine.approval_ttl,
+        )
+
+    def stop(self, why: Stop) -> None:
+        if self._stopped is None:
+            self._stopped = why
+            asyncio.get_running_loop().call_later(OBEY, self._give_up)
+            if self._work is not None:
+                self._work.cancel()
+
+    def _give_up(self) -> None:
+        if not self._gave_up.done():
+            self._gave_up.set_result(None)
+
+    async def run(self) -> TurnEnd | None:
+        """How the turn ended; None if it is parked, or not ours to end."""
+        async with AsyncExitStack() as stack:
+            try:
+                agent = await stack.enter_async_context(self._agent())
+            except Exception as error:  # noqa: BLE001 (it becomes the turn's end, and is logged)
+                return await self._end(None, await self._failed(error))
+            try:
+                end = await self._supervise(asyncio.create_task(self._answer(agent)))
+            except asyncio.CancelledError:
+                if self._stopped is None:
+                    raise  # not the turn is stopped, but all of Roost
+                end = await self._stopped_short()
+            except (Fenced, NotFound):
+                raise
+            except Exception as error:  # noqa: BLE001
+                end = await self._failed(error)
+            if agent.fell_back:
+                self._engine.agents.drop(self.claimed.session.id)
+            return await self._end(agent, end)
+
+    def leave(self) -> None:
+        """Let go of everything, however it ended."""
+        self._journal.abandon()
+        self._give_up()
+        if not self.began.done():
+            self.began.cancel()
+
+    def _agent(self) -> AbstractAsyncContextManager[Agent]:
+        session, lease = self.claimed.session, self.claimed.lease
+        plan = self._engine.builder.plan(session)
+        build = partial(self._engine.builder.build, plan, session.user, session.id, lease.token)
+        return self._engine.agents.borrowed(session.id, plan.signature, build)
+
+    async def _supervise(self, work: asyncio.Task[TurnEnd | None]) -> TurnEnd | None:
+        """The end that the work comes to; `CancelledError`, soon, if it is made to stop."""
+        self._work = work
+        if self._stopped is not None:
+            work.cancel()
+        await asyncio.wait([work, self._gave_up], return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            log.error("a turn's work does not stop; it is left alone", turn=self.claimed.turn.id)
+            raise asyncio.CancelledError
+        return work.result()
+
+    # The work.
+
+    async def _answer(self, agent: Agent) -> TurnEnd | None:
+        begun = await self._begin()
+        await self._catch_up(agent, begun)
+        return await agent.run(self._journal, await self._budget())
+
+    async def _begin(self) -> Begun:
+        """Let the turn run. Asked again, it does nothing more."""
+        if self.claimed.turn.state == "queued":
+            self._opening = self._opening or (await self._message(),)
+            begun = await self._journal.start(self._opening[0])
+        else:
+            if self._opening is None:
+                self._opening = await self._note()
+            begun = await self._journal.resume(self._opening, automatic=self._automatic)
+        if not self.began.done():
+            self.began.set_result(None)
+        return begun
+
+    async def _message(self) -> Draft:
+        """The person's words with what is true at this moment, as they will always be sent."""
+        turn, session = self.claimed.turn, self.claimed.session
+        brief = self._engine.builder.plan(session).target.profile.brief
+        user = await persisted(partial(self._engine.store.users.get, session.user))
+        context = () if brief else _context(self._engine.clock, user, turn.route)
+        return Draft(new_message_id(), "user", (*context, *turn.parts))
+
+    async def _note(self) -> tuple[Draft, ...]:
+        """After half an answer the model has to be told that there is something to go on with."""
+        session = self.claimed.session.id
+        last = await persisted(partial(self._store.history.page, session, limit=1))
+        if not last or last[-1].role != "assistant":
+            return ()
+        return (Draft(new_message_id(), "note", (TextPart(BROKE_OFF),)),)
+
+    async def _catch_up(self, agent: Agent, begun: Begun) -> None:
+        """See that the agent holds all of the history, whoever wrote it (A14)."""
+        now = Position(begun.epoch, begun.head)
+        agent.remember(self._opening or (), now)
+        if agent.position == now:
+            return
+        session, held = self.claimed.session.id, agent.position
+        if held is not None and held.epoch == now.epoch and held.head < now.head:
+            found = await persisted(partial(self._store.history.load, session, after=held.head))
+            agent.catch_up(found.messages, now)
+        else:
+            found = await persisted(partial(self._store.history.load, session))
+            agent.load(found.messages, now)
+
+    async def _budget(self) -> Budget:
+        counters, limits = self.claimed.session.counters, self._engine.limits
+        day = Spent()
+        if limits.day_tokens is not None or limits.day_cost is not None:
+            spent = await persisted(self._store.usage.today)
+            day = Spent(spent.tokens, spent.cost)
+        session = Spent(counters.input_tokens + counters.output_tokens, counters.cost)
+        return Budget(limits, session=session, day=day)
+
+    # Ends.
+
+    async def _stopped_short(self) -> TurnEnd | None:
+        if self._stopped == "lost":
+            return None
+        await self._journal.settle()
+        if not self._journal.begun:
+            await self._begin()
+        if self._stopped == "shutdown":
+            return await self._closing("interrupted", "stopped: Roost was stopped.")
+        return await self._closing("cancelled", None)
+
+    async def _failed(self, error: Exception) -> TurnEnd | None:
+        await self._journal.settle()
+        if not isinstance(error, RoostError):
+            log.error("a turn failed", turn=self.claimed.turn.id, exc_info=error)
+        reason = reason_of(error)
+        state = self.claimed.turn.state
+        if self._journal.begun or state == "waiting":
+            return await self._closing("failed", reason)
+        if not self.began.done():
+            self.began.set_exception(error)
+        if state == "queued":
+            return TurnEnd(state="failed", reason=reason, messages=self._opening or (self._bare(),))
+        await self._engine.store.leases.release(self.claimed.lease)
+        return None
+
+    def _bare(self) -> Draft:
+        return Draft(new_message_id(), "user", self.claimed.turn.parts)
+
+    async def _closing(self, state: EndState, reason: str | None) -> TurnEnd:
+        calls = await persisted(partial(self._store.turns.tool_calls, self.claimed.turn.id))
+        return closing(state, reason, self._journal.streamed, calls, running="cancelled")
+
+    async def _end(self, agent: Agent | None, end: TurnEnd | None) -> TurnEnd | None:
+        if end is not None:
+            written = await self._journal.end(end)
+            if agent is not None:
+                agent.remember(end.messages, Position(written.epoch, written.head))
+        return end
+
+
+def _context(clock: Clock, user: User, route: str | None) -> tuple[ContextPart, ...]:
+    return turn_context(clock.now(), user.time_zone, route)

@@ -1,0 +1,224 @@
+"""Takes turns: claims the sessions that have work, and lends out those that have none."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
+
+import structlog
+
+from roost.core.errors import Conflict, Fenced, NotFound
+from roost.core.ids import SessionId, TurnId, UserId
+from roost.core.turns import TurnEnd
+from roost.runtime.closing import closing
+from roost.runtime.persistence import persisted
+from roost.runtime.turn_run import Engine, TurnRun
+from roost.store.leases import Lease, session_lease
+from roost.store.work import Claimed
+
+log = structlog.stdlib.get_logger("roost.turns")
+
+GROUP = 64
+PATIENCE = 30.0
+"""Seconds that a rewrite waits for a session that is in use."""
+
+
+class Turns:
+    """`finished` is told of every turn that came to its end here."""
+
+    def __init__(self, engine: Engine, *, finished: Callable[[Claimed, TurnEnd], None]) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._finished = finished
+        self._runs: dict[SessionId, TurnRun] = {}
+        self._asking: defaultdict[SessionId, deque[asyncio.Future[Lease | None]]]
+        self._asking = defaultdict(deque)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._work = asyncio.Event()
+        self._stopping = False
+
+    def __len__(self) -> int:
+        """How many turns run."""
+        return len(self._runs)
+
+    def is_running(self, session: SessionId) -> bool:
+        return session in self._runs
+
+    # Taking turns.
+
+    def wake(self) -> None:
+        """There may be work."""
+        self._work.set()
+
+    async def run(self) -> None:
+        """Claim and run, for ever."""
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            try:
+                await self._claim_waiting()
+            except Exception:
+                log.exception("no turn could be claimed; trying again")
+                await asyncio.sleep(1)
+                self.wake()
+
+    async def _claim_waiting(self) -> None:
+        holder = new_holder("turn")
+        claim = partial(self._store.work.claim_waiting, holder, limit=GROUP)
+        claimed = await persisted(claim)
+        for each in claimed:
+            self._take(each)
+        if len(claimed) == GROUP:
+            self.wake()
+
+    def _take(self, claimed: Claimed) -> None:
+        if asking := self._next_asking(claimed.session.id):
+            asking.set_result(claimed.lease)
+        elif self._stopping:
+            self._spawn(self._give_back(claimed.lease))
+        else:
+            self._spawn(self._see_through(TurnRun(self._engine, claimed)))
+
+    async def resume(
+        self, user: UserId, session: SessionId, turn: TurnId, *, automatic: bool = False
+    ) -> None:
+        """Go on with a turn that stopped short. Returns once it runs."""
+        lease = await self._claim(session)
+        try:
+            mine = self._store.of(user)
+            found = await mine.sessions.get(session)
+            claimed = Claimed(lease, found, await mine.turns.get(turn))
+        except BaseException:
+            await self._give_back(lease)
+            raise
+        run = TurnRun(self._engine, claimed, automatic=automatic)
+        self._spawn(self._see_through(run))
+        await asyncio.shield(run.began)
+
+    async def _see_through(self, run: TurnRun) -> None:
+        session, lease = run.claimed.session, run.claimed.lease
+        while before := self._runs.get(session.id):
+            # Its end is durable and its lease free; it is about to leave.
+            await before.over.wait()
+        self._runs[session.id] = run
+        self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
+        try:
+            if (end := await run.run()) is not None:
+                self._finished(run.claimed, end)
+        except (Fenced, NotFound) as error:
+            log.warning("a turn was taken away", turn=run.claimed.turn.id, error=str(error))
+        except Exception:
+            # Its lease lapses, and recovery ends it.
+            log.exception("a turn could not be ended", turn=run.claimed.turn.id)
+        finally:
+            self._engine.checkpoints.let_go(lease)
+            run.leave()
+            del self._runs[session.id]
+            run.over.set()
+            self._freed(session.id)
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # Stopping turns.
+
+    async def cancel(self, user: UserId, session: SessionId) -> bool:
+        """Stop the turn under way, keeping what it said. Whether there was one."""
+        run = self._runs.get(session)
+        if run is not None:
+            run.stop("cancel")
+            await run.over.wait()
+            return True
+        return await self._cancel_parked(user, session)
+
+    async def _cancel_parked(self, user: UserId, session: SessionId) -> bool:
+        mine = self._store.of(user)
+        live = (await mine.history.snapshot(session, limit=1)).turn
+        if live is None or live.state != "waiting":
+            return False
+        async with self.held(session) as lease:
+            calls = await mine.turns.tool_calls(live.id)
+            end = closing("cancelled", None, (), calls, running="cancelled")
+            await persisted(partial(mine.turns.end, session, lease.token, live.id, end))
+        self._engine.hub.changed(session)
+        return True
+
+    async def stop(self, grace: float) -> None:
+        """Take no more turns, let those under way finish within `grace` seconds, and write down
+        how far the others came."""
+        self._stopping = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for run in list(self._runs.values()):
+            run.stop("shutdown")
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # Holding a session while no turn runs: for rewrites, and for what ends it.
+
+    @asynccontextmanager
+    async def held(self, session: SessionId) -> AsyncGenerator[Lease]:
+        lease = await self._claim(session)
+        self._engine.checkpoints.hold(lease, lambda: None)
+        try:
+            yield lease
+        finally:
+            self._engine.checkpoints.let_go(lease)
+            await self._give_back(lease)
+
+    async def _claim(self, session: SessionId) -> Lease:
+        """The session's lease, after whoever has it in this process."""
+        holder = new_holder("hold")
+        async with asyncio.timeout(PATIENCE) as patience:
+            try:
+                while True:
+                    claim = partial(self._store.leases.claim, session_lease(session), holder)
+                    lease = await persisted(claim) or await self._ask(session)
+                    if lease is not None:
+                        return lease
+            except TimeoutError:
+                if not patience.expired():
+                    raise
+        raise Conflict("The session is in use. Stop its turn, or wait for it.")
+
+    async def _ask(self, session: SessionId) -> Lease | None:
+        """Wait for the session: its lease, or None when it may have become free."""
+        asking: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
+        self._asking[session].append(asking)
+        self.wake()
+        try:
+            return await asking
+        finally:
+            if asking in self._asking[session]:
+                self._asking[session].remove(asking)
+            if not self._asking[session]:
+                del self._asking[session]
+
+    def _next_asking(self, session: SessionId) -> asyncio.Future[Lease | None] | None:
+        asking = self._asking.get(session)
+        while asking:
+            if not (first := asking.popleft()).done():
+                return first
+        return None
+
+    def _freed(self, session: SessionId) -> None:
+        if asking := self._next_asking(session):
+            asking.set_result(None)
+        self.wake()
+
+    async def _give_back(self, lease: Lease) -> None:
+        try:
+            await persisted(partial(self._store.leases.release, lease))
+        finally:
+            self._freed(SessionId(lease.name.partition(":")[2]))
+
+
+def new_holder(task: str) -> str:
+    """Who holds a lease, for people: host:pid:task, and a nonce."""
+    return f"{socket.gethostname()}:{os.getpid()}:{task}:{secrets.token_hex(4)}"

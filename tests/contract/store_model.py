@@ -219,6 +219,8 @@ class ModelSession:
             raise Conflict("gone on since")
         if found.state != "waiting":
             self.refuse_while_live()
+        elif any(each.state == "pending" for each in found.questions.values()):
+            raise Conflict("not answered yet")
         if found.attempt != after:
             raise Conflict("another attempt")
         self.enter()

@@ -42,6 +42,10 @@ _CHECKS = {
     "tokens that fence": """
         SELECT s.id, s.token, l.token FROM sessions s JOIN leases l ON l.name = 'session:' || s.id
         WHERE s.deleted_at IS NULL AND s.token <> l.token""",
+    "questions of turns that wait for them": """
+        SELECT a.id, t.state FROM approvals a JOIN turns t ON t.id = a.turn_id
+        JOIN sessions s ON s.id = a.session_id
+        WHERE a.state = 'pending' AND t.state <> 'waiting' AND s.deleted_at IS NULL""",
     "the search index": """
         SELECT indexed, expected, there FROM (
             SELECT p.indexed,

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.approvals import Question
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
 from roost.core.events import Deltas, TextDelta
-from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId, UserId
+from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, TextPart, ToolCallPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
@@ -49,6 +50,10 @@ END = TurnEnd(
     outbox=(OutboxEntry("out_2", "telegram:dm:1", "{}"),),
     memory_scope="builtin",
 )
+END_KEPT = TurnEnd(state="cancelled", release=False)
+QUESTION = Question(
+    id=ApprovalId("apr_2"), call=CALL, kind="approval", arguments=b"hash", body="{}"
+)
 COMPACTION = Compaction(
     epoch=2,
     replaced=(MessageId("msg_asked"),),
@@ -76,9 +81,15 @@ REPEATABLE: dict[str, Write] = {
     "release a lease": lambda s, lease: s.leases.release(lease),
     "write deltas": lambda s, lease: s.work.tick([checkpoint(lease)], [lease]),
     "append a step": lambda s, lease: s.of(USER).turns.append(LIVE, lease.token, LIVE_TURN, STEP),
+    "retry a step": lambda s, lease: s.of(USER).turns.retry_step(
+        LIVE, lease.token, LIVE_TURN, after=1
+    ),
     "end a turn": lambda s, lease: s.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, END),
     "put a blob": lambda s, _: s.of(USER).blobs.put_bytes(ATTACHMENT * 2, "text/plain"),
     "put a setting": lambda s, _: s.settings.put("theme", '"light"'),
+    "reset a route": lambda s, _: s.of(USER).sessions.reset(
+        "cli", None, None, NewSession(id=SessionId("ses_new"), origin="cli")
+    ),
     "point a route": lambda s, _: s.of(USER).sessions.point("cli", TALK),
 }
 
@@ -124,14 +135,96 @@ async def test_repeat_gives_the_first_result_and_doubles_nothing(tmp_path: Path,
 
 
 async def test_repeated_tool_call_states_are_one(tmp_path: Path) -> None:
-    async def append(store: SqliteStore, lease: Lease) -> object:
-        return await store.of(USER).turns.append(LIVE, lease.token, LIVE_TURN, STEP)
-
     async def run(store: SqliteStore, lease: Lease) -> object:
         turns = store.of(USER).turns
         return await turns.set_tool_call(LIVE, lease.token, LIVE_TURN, CALL, "running")
 
     await assert_the_same(tmp_path, run, append)
+
+
+async def append(store: SqliteStore, lease: Lease) -> object:
+    return await store.of(USER).turns.append(LIVE, lease.token, LIVE_TURN, STEP)
+
+
+async def park(store: SqliteStore, lease: Lease) -> object:
+    return await store.of(USER).turns.park(LIVE, lease.token, LIVE_TURN, (QUESTION,), ttl=60)
+
+
+async def answer(store: SqliteStore, _: Lease) -> object:
+    approvals = store.of(USER).approvals
+    return await approvals.answer(QUESTION.id, "approved", answer="{}", by="ann", on="web")
+
+
+async def test_repeated_park_is_one(tmp_path: Path) -> None:
+    await assert_the_same(tmp_path, park, append)
+
+
+async def test_repeated_answer_is_one(tmp_path: Path) -> None:
+    async def parked(store: SqliteStore, lease: Lease) -> object:
+        await append(store, lease)
+        return await park(store, lease)
+
+    await assert_the_same(tmp_path, answer, parked)
+
+
+async def test_repeated_resume_is_one(tmp_path: Path) -> None:
+    async def stopped(store: SqliteStore, lease: Lease) -> object:
+        end = TurnEnd(state="interrupted", messages=(draft("half"),), release=False)
+        return await store.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, end)
+
+    async def resume(store: SqliteStore, lease: Lease) -> object:
+        return await store.of(USER).turns.resume(
+            LIVE,
+            lease.token,
+            LIVE_TURN,
+            after=1,
+            messages=(draft("broke off", "note"),),
+            automatic=True,
+        )
+
+    await assert_the_same(tmp_path, resume, stopped)
+
+
+async def test_repeated_claim_of_work_strands_nobody(tmp_path: Path) -> None:
+    """A message in one queue, an answered turn in the other: both are handed over again."""
+
+    async def work(store: SqliteStore, lease: Lease) -> object:
+        await store.of(USER).queue.submit(TALK, new_turn("new"))
+        await append(store, lease)
+        await park(store, lease)
+        return await answer(store, lease)
+
+    async def claim(store: SqliteStore, _: Lease) -> object:
+        claimed = await store.work.claim_waiting("host:1:claim:nonce")
+        assert [each.session.id for each in claimed] == [LIVE, TALK]
+        return claimed
+
+    await assert_the_same(tmp_path, claim, work)
+
+
+async def test_repeated_title_is_one(tmp_path: Path) -> None:
+    untitled = SessionId("ses_untitled")
+
+    async def create(store: SqliteStore, _: Lease) -> object:
+        return await store.of(USER).sessions.create(NewSession(id=untitled, origin="cli"))
+
+    async def suggest(store: SqliteStore, _: Lease) -> object:
+        usage = (Usage("p", "m", output_tokens=3),)
+        return await store.of(USER).sessions.suggest_title(untitled, "Foxes", usage)
+
+    await assert_the_same(tmp_path, suggest, create)
+
+
+async def test_repeated_reset_is_one(tmp_path: Path) -> None:
+    async def pointed(store: SqliteStore, lease: Lease) -> object:
+        await store.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, END_KEPT)
+        return await store.of(USER).sessions.point("cli", LIVE)
+
+    async def reset(store: SqliteStore, lease: Lease) -> object:
+        new = NewSession(id=SessionId("ses_new"), origin="cli")
+        return await store.of(USER).sessions.reset("cli", LIVE, lease.token, new)
+
+    await assert_the_same(tmp_path, reset, pointed)
 
 
 async def test_repeated_start_is_one(tmp_path: Path) -> None:

@@ -171,6 +171,8 @@ class Turns:
             raise Conflict(f"The conversation has gone on since turn {row.id}. Send a new message.")
         if row.state != "waiting":
             yield from refuse_while_live(row.session)
+        elif (yield query("pending_approvals_of", session=row.session)):
+            raise Conflict(f"Turn {row.id} still waits for an answer.")
 
     @writing
     def retry_step(

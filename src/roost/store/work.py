@@ -44,11 +44,13 @@ class Claimed(msgspec.Struct, frozen=True):
 
 
 class Orphan(msgspec.Struct, frozen=True, array_like=True):
-    """A turn that stopped when whoever ran it died."""
+    """A turn that stopped when whoever ran it died. `active_at` is when its session last showed
+    activity, to about half a minute: while nobody has ended the turn, the time of the death."""
 
     user: UserId
     session: SessionId
     turn: TurnId
+    active_at: int
 
 
 class _Stored(msgspec.Struct, frozen=True, array_like=True):

@@ -3,12 +3,14 @@
 import msgspec
 import pytest
 
-from roost.core.errors import InvalidInput, NotFound
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
 from roost.core.events import SessionUpdated
-from roost.core.ids import SessionId, new_session_id
+from roost.core.ids import SessionId, Token, new_session_id
 from roost.core.sessions import Counters, NewSession, Parent, ParentKind
+from roost.core.usage import Usage
 from roost.store.leases import session_lease
 from roost.store.sessions import ListCursor, Prompt, SessionFilter, SessionPatch
+from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, PROMPT, Driver, new_session
 
@@ -210,3 +212,62 @@ async def test_deleting_a_session_takes_its_subagents_along_and_leaves_its_branc
         with pytest.raises(NotFound):
             await ada.sessions.get(gone)
     assert (await ada.sessions.get(made[2])).id == made[2]
+
+
+async def test_title_costs_what_it_costs_even_if_it_is_not_taken(
+    ada: Driver, session: SessionId
+) -> None:
+    usage = (Usage("p", "m", input_tokens=10, output_tokens=2, cost=3),)
+    assert await ada.sessions.suggest_title(session, "Model's", usage)
+    taken = await ada.sessions.get(session)
+    assert (taken.title, taken.counters.input_tokens, taken.counters.cost) == ("Model's", 10, 3)
+    assert await ada.sessions.suggest_title(session, "Model's", usage)
+    assert await ada.sessions.get(session) == taken
+    await ada.sessions.update(session, SessionPatch(title="Mine"))
+    assert not await ada.sessions.suggest_title(session, "Model's", usage)
+    found = await ada.sessions.get(session)
+    assert (found.title, found.counters.cost) == ("Mine", 6)
+    changes = await ada.history.since(session, found.revision - 1)
+    assert changes.recorded[0].events == (SessionUpdated(("counters",)),)
+    assert await ada.usage.today() == Spent(tokens=24, cost=6)
+
+
+async def test_reset_ends_the_old_session_and_opens_another(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.sessions.point("cli", session)
+    await ada.talk(session)
+    lease, new = await ada.claim(session), new_session("cli")
+    opened = await ada.sessions.reset("cli", session, lease.token, new)
+    assert (opened.id, opened.origin) == (new.id, "cli")
+    assert await ada.sessions.current("cli") == new.id
+    ended = await ada.sessions.get(session)
+    assert ended.ended_at is not None
+    assert await ada.sessions.reset("cli", session, lease.token, new) == opened
+    assert await ada.sessions.get(session) == ended
+
+
+async def test_route_without_a_session_is_reset_too(ada: Driver) -> None:
+    new = new_session("cli")
+    await ada.sessions.reset("cli", None, None, new)
+    assert await ada.sessions.current("cli") == new.id
+
+
+async def test_reset_that_can_not_be_done_changes_nothing(ada: Driver, session: SessionId) -> None:
+    await ada.sessions.point("cli", session)
+    other = await ada.session()
+    run = await ada.run(session)
+    token = (await ada.claim(other)).token
+    before = await ada.everything(session), await ada.everything(other)
+    for old, held, refusal in (
+        (session, run.token, Conflict),  # its turn is under way
+        (other, token, Conflict),  # the route's is another
+        (None, None, Conflict),  # the route has one
+        (session, None, InvalidInput),
+        (session, Token(run.token - 1), Fenced),
+    ):
+        with pytest.raises(refusal):
+            await ada.sessions.reset("cli", old, held, new_session())
+    assert (await ada.everything(session), await ada.everything(other)) == before
+    assert await ada.sessions.current("cli") == session
+    assert len(await ada.sessions.page()) == 2

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import Conflict, InvalidInput, NotFound, RoostError
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
 from roost.core.events import AttemptBegan, MessageAdded, ToolCallUpdated, TurnUpdated
 from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolResultPart
-from roost.core.turns import EndState, OutboxEntry, Step, TurnEnd
+from roost.core.turns import Begun, CallEnd, EndState, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, Run, draft, new_turn, question, text
+from tests.store_driver import OTHER_HOLDER, Driver, Run, draft, new_turn, question, text
 
 
 async def test_turn_goes_from_step_to_step(ada: Driver, clock: FakeClock) -> None:
@@ -344,3 +344,178 @@ async def test_only_the_last_turn_can_go_on(ada: Driver, session: SessionId) -> 
     lease = await ada.claim(session)
     with pytest.raises(Conflict):
         await ada.resume(stopped._replace(lease=lease))
+
+
+async def standing(ada: Driver, session: SessionId) -> tuple[int, int, int]:
+    found = await ada.sessions.get(session)
+    return found.revision, found.epoch, found.head
+
+
+async def test_every_beginning_says_where_the_history_stands(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.talk(session)
+    await ada.compact(session)
+    turn, lease = await ada.submit(session), await ada.claim(session)
+    begun = await ada.turns.start(session, lease.token, turn, draft("Hello", "user"))
+    assert (begun.revision, begun.epoch, begun.head) == await standing(ada, session)
+    assert (begun.epoch, begun.head, begun.step, begun.attempt) == (1, 3, 1, 1)
+    step = Step(messages=(draft("One"), draft("Two")))
+    begun = await ada.turns.append(session, lease.token, turn, step)
+    assert (begun.revision, begun.epoch, begun.head) == await standing(ada, session)
+    assert (begun.head, begun.step, begun.attempt) == (5, 2, 2)
+    begun = await ada.turns.retry_step(session, lease.token, turn, after=2)
+    assert (begun.revision, begun.epoch, begun.head) == await standing(ada, session)
+    assert (begun.step, begun.attempt) == (2, 3)
+    await ada.turns.end(session, lease.token, turn, TurnEnd(state="failed", release=False))
+    note = draft("Your answer broke off.", "note")
+    begun = await ada.turns.resume(session, lease.token, turn, after=3, messages=(note,))
+    assert (begun.revision, begun.epoch, begun.head) == await standing(ada, session)
+    assert (begun.head, begun.step, begun.attempt) == (6, 2, 4)
+
+
+async def test_repeats_say_what_is_true_now(ada: Driver) -> None:
+    run = await ada.run()
+    first = draft("One")
+    step = Step(messages=(first,))
+    await ada.turns.append(run.session, run.token, run.turn, step)
+    await ada.turns.retry_step(run.session, run.token, run.turn, after=2)
+    await ada.submit(run.session, "Meanwhile")
+    before = await ada.everything(run.session)
+    again = await ada.turns.append(run.session, run.token, run.turn, step)
+    assert (again.step, again.attempt) == (2, 3)
+    assert (again.revision, again.epoch, again.head) == await standing(ada, run.session)
+    assert await ada.turns.retry_step(run.session, run.token, run.turn, after=2) == again
+    assert await ada.everything(run.session) == before
+
+
+async def test_repeat_by_a_writer_that_lost_its_lease_is_refused(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    step = Step(messages=(draft("One"),))
+    await ada.turns.append(run.session, run.token, run.turn, step)
+    clock.advance(31)
+    await ada.claim(run.session, OTHER_HOLDER)
+    for write in (
+        ada.turns.append(run.session, run.token, run.turn, step),
+        ada.turns.retry_step(run.session, run.token, run.turn, after=1),
+        ada.turns.resume(run.session, run.token, run.turn, after=1),
+    ):
+        with pytest.raises(Fenced):
+            await write
+
+
+@pytest.mark.parametrize("after", [0, 3, 7])
+async def test_step_is_retried_from_the_attempt_that_the_caller_knows(
+    ada: Driver, after: int
+) -> None:
+    run = await ada.run()
+    await ada.say(run, "One")
+    before = await ada.everything(run.session)
+    with pytest.raises(Conflict, match="attempt 2"):
+        await ada.turns.retry_step(run.session, run.token, run.turn, after=after)
+    assert await ada.everything(run.session) == before
+
+
+async def test_resumed_turn_says_why_it_goes_on(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.end(run, "Half", state="interrupted")
+    run = run._replace(lease=await ada.claim(run.session))
+    note = draft("Your answer broke off.", "note")
+
+    def resume(after: int) -> Awaitable[Begun]:
+        return ada.turns.resume(
+            run.session, run.token, run.turn, after=after, messages=(note,), automatic=True
+        )
+
+    with pytest.raises(Conflict, match="attempt 1"):
+        await resume(2)
+    begun = await resume(1)
+    assert await ada.texts(run.session) == ["Hello", "Half", "Your answer broke off."]
+    assert (await ada.live(run.session))[-1].turn == run.turn
+    before = await ada.everything(run.session)
+    assert await resume(1) == begun
+    assert await ada.everything(run.session) == before
+    for after in (0, 2):
+        with pytest.raises(Conflict):
+            await resume(after)
+
+
+async def test_open_calls_end_with_their_turn(ada: Driver) -> None:
+    run = await ada.run()
+    asked, ran, over = [(await ada.call_tool(run)).call for _ in range(3)]
+    for state in ("running", "done"):
+        await ada.turns.set_tool_call(run.session, run.token, run.turn, over, state)
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, ran, "running")
+    new = ToolCallPart(new_tool_call_id(), "ls", "{}")
+    end = TurnEnd(
+        state="interrupted",
+        messages=(
+            Draft(new_message_id(), "assistant", (new,), partial=True),
+            Draft(new_message_id(), "tool", (ToolResultPart(new.call, (), error=True),)),
+        ),
+        calls=(
+            CallEnd(asked, "cancelled"),
+            CallEnd(ran, "unknown"),
+            CallEnd(new.call, "cancelled"),
+            CallEnd(over, "done"),
+        ),
+    )
+    revision = (await ada.sessions.get(run.session)).revision
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    states = {call.call: call.state for call in await ada.turns.tool_calls(run.turn)}
+    assert states == {asked: "cancelled", ran: "unknown", over: "done", new.call: "cancelled"}
+    (recorded,) = (await ada.history.since(run.session, revision)).recorded
+    updates = [event for event in recorded.events if isinstance(event, ToolCallUpdated)]
+    assert updates == [
+        ToolCallUpdated(new.call, "requested"),
+        ToolCallUpdated(asked, "cancelled"),
+        ToolCallUpdated(ran, "unknown"),
+        ToolCallUpdated(new.call, "cancelled"),
+    ]
+
+
+async def test_call_that_can_not_end_so_keeps_the_turn_as_it_is(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    before = await ada.everything(run.session)
+    for wrong, refusal in ((CallEnd(call, "unknown"), Conflict), (UNKNOWN_CALL, NotFound)):
+        end = TurnEnd(state="cancelled", messages=(draft("Half"),), calls=(wrong,))
+        with pytest.raises(refusal):
+            await ada.turns.end(run.session, run.token, run.turn, end)
+    assert await ada.everything(run.session) == before
+
+
+UNKNOWN_CALL = CallEnd(new_tool_call_id(), "cancelled")
+
+
+async def test_latest_turn_is_the_newest_in_the_history(ada: Driver, session: SessionId) -> None:
+    assert await ada.turns.latest(session) is None
+    await ada.submit(session, "Waits")
+    assert await ada.turns.latest(session) is None
+    first = await ada.start((await ada.queue.of(session))[0].id, await ada.claim(session))
+    assert await ada.turns.latest(session) == await ada.turns.get(first.turn)
+    await ada.end(first, "One")
+    second = await ada.talk(session)
+    await ada.submit(session, "Waits too")
+    assert (found := await ada.turns.latest(session)) is not None
+    assert found.id == second
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, second)
+    assert (found := await ada.turns.latest(session)) is not None
+    assert found.id == first.turn
+    await ada.history.clear(session, lease.token)
+    assert await ada.turns.latest(session) is None
+
+
+async def test_turn_of_a_history_that_was_compacted_and_cleared_is_not_resumed(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    await ada.end(run, "Half", state="interrupted")
+    await ada.compact(session)
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    with pytest.raises(Conflict):
+        await ada.resume(run._replace(lease=lease))

@@ -1,12 +1,18 @@
 """Work across users: who is next, what was left behind, which deltas join on."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+import pytest
+
+from roost.core.errors import Fenced
 from roost.core.events import Deltas, TextDelta
-from roost.core.ids import SessionId
+from roost.core.ids import SessionId, TurnId
+from roost.core.turns import CallEnd, EndState, TurnEnd
+from roost.store.leases import session_lease
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, deltas
+from tests.store_driver import Driver, Run, deltas, new_session, new_turn
 
 
 async def test_message_that_has_waited_longest_is_next(
@@ -51,6 +57,84 @@ async def test_session_that_is_busy_waiting_or_held_is_passed_over(ada: Driver) 
     assert claimed.session.id == held
 
 
+async def test_claim_hands_over_all_it_takes_to_begin(ada: Driver, clock: FakeClock) -> None:
+    session = await ada.session()
+    steer = new_turn("Faster", steer=True)
+    await ada.queue.submit(session, steer)
+    clock.advance(1)
+    await ada.submit(session)
+    (claimed,) = await ada.store.work.claim_waiting("host:1:a:x")
+    assert claimed.session == await ada.sessions.get(session)
+    assert claimed.turn == await ada.turns.get(steer.id)
+    assert claimed.lease == await ada.store.leases.holder(session_lease(session))
+    assert (claimed.lease.holder, claimed.lease.token) == ("host:1:a:x", claimed.session.token)
+    await ada.start(claimed.turn.id, claimed.lease)
+
+
+async def test_session_is_claimed_for_the_message_that_runs_first(
+    ada: Driver, clock: FakeClock
+) -> None:
+    session = await ada.session()
+    past = await ada.talk(session)
+    await ada.submit(session, "Waits")
+    clock.advance(1)
+    lease = await ada.claim(session)
+    edited = new_turn("Instead")
+    await ada.history.edit(session, lease.token, past, edited)
+    await ada.store.leases.release(lease)
+    (claimed,) = await ada.store.work.claim_waiting("host:1:a:x")
+    assert claimed.turn.id == edited.id
+
+
+async def test_claim_asked_again_gives_what_it_holds_and_what_is_new(
+    ada: Driver, clock: FakeClock
+) -> None:
+    first = await ada.session()
+    await ada.submit(first)
+    (claimed,) = await ada.store.work.claim_waiting("host:1:a:x")
+    second = await ada.session()
+    await ada.submit(second)
+    clock.advance(1)
+    again = await ada.store.work.claim_waiting("host:1:a:x")
+    assert [each.session.id for each in again] == [first, second]
+    assert again[0] == claimed
+    assert await ada.store.work.claim_waiting("host:1:b:x") == []
+    clock.advance(30)
+    (later, _) = await ada.store.work.claim_waiting("host:1:b:y")
+    assert later.lease.token == claimed.lease.token + 1
+
+
+async def test_claim_asked_again_lets_go_of_what_needs_no_work_any_more(ada: Driver) -> None:
+    emptied, begun = await ada.session(), await ada.session()
+    turn = await ada.submit(emptied)
+    await ada.submit(begun)
+    claims = await ada.store.work.claim_waiting("host:1:a:x")
+    await ada.queue.remove(turn)
+    await ada.start(claims[1].turn.id, claims[1].lease)
+    assert await ada.store.work.claim_waiting("host:1:a:x") == []
+    assert await ada.store.leases.holder(session_lease(emptied)) is None
+    assert await ada.store.leases.holder(session_lease(begun)) == claims[1].lease
+
+
+async def test_claim_without_a_holder_is_none(ada: Driver) -> None:
+    await ada.submit(await ada.session())
+    assert await ada.store.work.claim_waiting("") == []
+
+
+async def test_answered_turns_come_before_new_ones(ada: Driver) -> None:
+    queued = await ada.session()
+    await ada.submit(queued)
+    run = await ada.run()
+    asked = await ada.park(run)
+    await ada.submit(run.session, "Next")
+    await ada.approvals.answer(asked.id, "approved", answer=None, by="Ada", on="web")
+    first, second = await ada.store.work.claim_waiting("host:1:a:x")
+    assert (first.turn.id, first.turn.state) == (run.turn, "waiting")
+    assert (second.session.id, second.turn.state) == (queued, "queued")
+    with pytest.raises(Fenced):
+        await ada.end(run, state="cancelled")
+
+
 async def test_orphans_are_running_turns_that_nobody_holds(ada: Driver, clock: FakeClock) -> None:
     left, parked = await ada.run(), await ada.run()
     await ada.park(parked)
@@ -60,6 +144,7 @@ async def test_orphans_are_running_turns_that_nobody_holds(ada: Driver, clock: F
     clock.advance(10)
     (orphan,) = await ada.store.work.orphans()
     assert (orphan.user, orphan.session, orphan.turn) == (ada.user.id, left.session, left.turn)
+    assert orphan.active_at == (await ada.sessions.get(left.session)).active_at
     assert kept.turn != orphan.turn
 
 
@@ -112,3 +197,113 @@ async def test_deltas_survive_the_sweep_while_their_stream_is_open(ada: Driver) 
     await ada.stream(long, "z", first=21)
     assert await ada.streamed(long.turn) == "a" * 20 + "z"
     assert await ada.streamed(young.turn) == "y"
+
+
+async def interrupted(ada: Driver) -> Run:
+    run = await ada.run()
+    await ada.end(run, "Half", state="interrupted")
+    return run
+
+
+async def continuable(ada: Driver, window: float = 60) -> list[TurnId]:
+    return [orphan.turn for orphan in await ada.store.work.continuable(window)]
+
+
+async def test_turn_that_was_interrupted_lately_may_go_on_once(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await interrupted(ada)
+    clock.advance(59)
+    (orphan,) = await ada.store.work.continuable(60)
+    assert (orphan.user, orphan.session, orphan.turn) == (ada.user.id, run.session, run.turn)
+    run = run._replace(lease=await ada.claim(run.session))
+    await ada.turns.resume(run.session, run.token, run.turn, after=1, automatic=True)
+    assert await continuable(ada) == []
+    await ada.end(run, "Half again", state="interrupted")
+    assert await continuable(ada) == []
+
+
+async def test_turn_that_a_person_continued_may_still_go_on_once(ada: Driver) -> None:
+    run = await interrupted(ada)
+    run = run._replace(lease=await ada.claim(run.session))
+    await ada.resume(run)
+    await ada.end(run, "Half again", state="interrupted")
+    assert await continuable(ada) == [run.turn]
+
+
+async def test_turn_interrupted_long_ago_stays_as_it_is(ada: Driver, clock: FakeClock) -> None:
+    await interrupted(ada)
+    clock.advance(60)
+    assert await continuable(ada) == []
+
+
+Past = Callable[[Driver, Run], Awaitable[object]]
+
+
+async def undone(ada: Driver, run: Run) -> None:
+    lease = await ada.claim(run.session)
+    await ada.history.undo(run.session, lease.token, run.turn)
+
+
+async def cleared(ada: Driver, run: Run) -> None:
+    lease = await ada.claim(run.session)
+    await ada.history.clear(run.session, lease.token)
+
+
+async def compacted_and_cleared(ada: Driver, run: Run) -> None:
+    await ada.compact(run.session)
+    await cleared(ada, run)
+
+
+async def ended(ada: Driver, run: Run) -> None:
+    await ada.sessions.end(run.session, (await ada.claim(run.session)).token)
+
+
+PAST: dict[str, Past] = {
+    "undone": undone,
+    "cleared": cleared,
+    "compacted and cleared": compacted_and_cleared,
+    "followed": lambda ada, run: ada.run(run.session),
+    "ended": ended,
+    "deleted": lambda ada, run: ada.sessions.delete(run.session),
+}
+
+
+@pytest.mark.parametrize("name", PAST)
+async def test_turn_that_is_no_longer_the_end_of_its_history_does_not_go_on(
+    ada: Driver, name: str
+) -> None:
+    run = await interrupted(ada)
+    assert await continuable(ada) == [run.turn]
+    await PAST[name](ada, run)
+    assert await continuable(ada) == []
+
+
+async def test_turn_that_was_compacted_may_go_on(ada: Driver) -> None:
+    run = await interrupted(ada)
+    await ada.compact(run.session)
+    assert await continuable(ada) == [run.turn]
+
+
+async def test_turn_with_a_call_in_doubt_does_not_go_on(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running")
+    end = TurnEnd(state="interrupted", calls=(CallEnd(call, "unknown"),))
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    assert await continuable(ada) == []
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "completed"])
+async def test_turn_that_ended_otherwise_does_not_go_on(ada: Driver, state: EndState) -> None:
+    await ada.end(await ada.run(), "Done", state=state)
+    assert await continuable(ada) == []
+
+
+async def test_copy_of_an_interrupted_turn_does_not_go_on_by_itself(
+    ada: Driver, bob: Driver
+) -> None:
+    run = await interrupted(ada)
+    await ada.history.branch(run.session, new_session())
+    await bob.transfer.load(await ada.transfer.export(run.session))
+    assert await continuable(ada) == [run.turn]

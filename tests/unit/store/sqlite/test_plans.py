@@ -12,8 +12,11 @@ from roost.store.migrations import load
 from roost.store.sqlite.connect import connect_reader, connect_writer
 from roost.store.sqlite.schema import migrate
 
-LARGE = "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox"
-ALIASES = "s|m|t|e|d|c|n"
+LARGE = (
+    "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|"
+    "approvals|leases"
+)
+ALIASES = "s|m|t|e|d|c|n|a|l|o|f"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
 # After a repair everything is looked at once; blobs are looked through once a day, in slices; the
@@ -48,12 +51,29 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_walks_a_whole_table(database: Path, name: str) -> None:
+def plan(database: Path, name: str) -> list[str]:
     statement = STATEMENTS[name]
     connection = connect_reader(database)
-    plan = connection.rows(
+    steps = connection.rows(
         f"EXPLAIN QUERY PLAN {statement.sql}", dict.fromkeys(statement.parameters)
     )
     connection.close()
-    assert [step for *_, step in plan if SCAN.search(str(step))] == []
+    return [str(step) for *_, step in steps]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_walks_a_whole_table(database: Path, name: str) -> None:
+    assert [step for step in plan(database, name) if SCAN.search(step)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in STATEMENTS if name.endswith("_by_id")])
+def test_what_is_named_by_id_is_found_by_id(database: Path, name: str) -> None:
+    """Those who watch a session read so at each of its revisions, however long it has grown."""
+    assert "id=?)" in plan(database, name)[0]
+
+
+def test_claims_look_at_what_waits_and_at_nothing_else(database: Path) -> None:
+    assert plan(database, "answered_sessions")[0] == "SCAN t USING INDEX turns_parked"
+    assert plan(database, "queued_sessions")[0] == "SCAN t USING INDEX turns_arrival"
+    assert "USING INDEX leases_held" in plan(database, "claimed_sessions")[0]
+    assert "USING INDEX turns_interrupted" in plan(database, "continuable_turns")[0]

@@ -23,7 +23,7 @@ ORDER BY a.asked_at, a.id;
 -- name: pending_approvals_of
 SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
     answer, asked_at, expires_at, answered_at, answered_by, answered_on
-FROM approvals
+FROM approvals INDEXED BY approvals_pending
 WHERE session_id = :session AND state = 'pending'
 ORDER BY asked_at, id;
 
@@ -39,7 +39,7 @@ ORDER BY a.asked_at, a.id;
 SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
     answer, asked_at, expires_at, answered_at, answered_by, answered_on
 FROM approvals
-WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY asked_at, id;
 
 -- An answer that comes too late is none, even where nobody has looked at the clock yet.

@@ -21,10 +21,11 @@ FROM messages
 WHERE session_id = :session AND gone IS NULL AND position < :before
 ORDER BY position DESC LIMIT :limit;
 
+-- By their ids: the plus keeps the planner from walking the whole history.
 -- name: messages_by_id
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
 FROM messages
-WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session
+WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY seq;
 
 -- name: replaced_messages

@@ -63,7 +63,7 @@ SELECT *, :now FROM session_rows WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- Turns that say "running" while nobody holds their session: left behind by a crash.
 -- name: orphaned_turns
-SELECT s.user_id, t.session_id, t.id
+SELECT s.user_id, t.session_id, t.id, s.active_at
 FROM turns t
     CROSS JOIN sessions s ON s.id = t.session_id
     LEFT JOIN leases l ON l.name = 'session:' || t.session_id
@@ -130,7 +130,7 @@ WHERE id IN (
 -- Turns that may go on by themselves after a crash (turns_interrupted): they stopped short lately, have
 -- not gone on so far, are still the end of the live history, and nothing they did is in doubt.
 -- name: continuable_turns
-SELECT s.user_id, t.session_id, t.id
+SELECT s.user_id, t.session_id, t.id, s.active_at
 FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
   AND t.continued = 0 AND t.undone IS NULL AND t.start IS NOT NULL

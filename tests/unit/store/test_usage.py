@@ -1,0 +1,37 @@
+"""What a user spent today."""
+
+from roost.core.turns import TurnEnd
+from roost.core.usage import Usage
+from roost.store.usage import Spent
+from roost.testing.clock import FakeClock
+from tests.store_driver import Driver
+
+DAY = 86_400
+
+
+async def spend(who: Driver, cost: int | None) -> None:
+    run = await who.run()
+    usage = Usage("p", "m", input_tokens=10, output_tokens=5, cost=cost)
+    end = TurnEnd(state="completed", usage=(usage, usage))
+    await who.turns.end(run.session, run.token, run.turn, end)
+
+
+async def test_today_is_since_midnight_and_ones_own(
+    ada: Driver, bob: Driver, clock: FakeClock
+) -> None:
+    clock.advance(DAY - clock.now() / 1000 % DAY - 1)
+    await spend(ada, 7)
+    await spend(bob, 100)
+    assert await ada.usage.today() == Spent(tokens=30, cost=14)
+    clock.advance(1)
+    assert await ada.usage.today() == Spent(tokens=0, cost=0)
+    await spend(ada, None)
+    await spend(ada, 3)
+    assert await ada.usage.today() == Spent(tokens=60, cost=6)
+
+
+async def test_what_a_deleted_session_used_was_used(ada: Driver) -> None:
+    await spend(ada, 7)
+    for session in await ada.sessions.page():
+        await ada.sessions.delete(session.id)
+    assert await ada.usage.today() == Spent(tokens=30, cost=14)

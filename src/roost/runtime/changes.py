@@ -15,7 +15,7 @@ from roost.core.events import (
     ToolCallUpdated,
     TurnUpdated,
 )
-from roost.store.history import Changes
+from roost.store.watching import Changes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,7 +46,7 @@ class _Named:
     def by(self, recorded: Recorded, cursor: Cursor) -> Changed:
         events = recorded.events
         messages = [e.message for e in events if isinstance(e, MessageAdded)]
-        turns = [e.turn for e in events if isinstance(e, TurnUpdated)]
+        turns = [e.turn for e in events if isinstance(e, TurnUpdated | AttemptBegan)]
         calls = [e.call for e in events if isinstance(e, ToolCallUpdated)]
         approvals = [e.approval for e in events if isinstance(e, ApprovalUpdated)]
         return Changed(

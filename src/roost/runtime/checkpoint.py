@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
+from roost.core.errors import StoreError
 from roost.core.ids import TurnId
 from roost.runtime.attempt import Attempt
 from roost.store.leases import Lease
@@ -79,11 +80,13 @@ class Checkpoints:
             try:
                 await self.flush()
                 self._failures = 0
+            except StoreError as error:
+                log.warning("checkpoint failed", turns=len(self._followed), error=str(error))
+                self._failed()
             except Exception:
                 # Ending here would fence every turn in a few seconds, and lose what they stream.
                 log.exception("checkpoint failed", turns=len(self._followed))
-                self._failures += 1
-                self._woken.set()
+                self._failed()
             await asyncio.sleep(self._pause())
 
     async def flush(self) -> None:
@@ -101,6 +104,10 @@ class Checkpoints:
                     await self._woken.wait()
             except TimeoutError:
                 return
+
+    def _failed(self) -> None:
+        self._failures += 1
+        self._woken.set()
 
     def _pause(self) -> float:
         return self._period * min(PATIENCE, 2 ** max(0, self._failures - 1))

@@ -2,21 +2,33 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from roost.core.events import Cursor, SessionEvent
 from roost.core.ids import SessionId, UserId
 from roost.runtime.attempt import Attempt
 from roost.runtime.subscriber import Subscriber
-from roost.runtime.tail import Tail
-from roost.store.store import Store
+from roost.runtime.tail import Bounds, SessionLog, Tail
+
+
+class UserLogs(Protocol):
+    @property
+    def history(self) -> SessionLog: ...
+
+
+class Logs(Protocol):
+    """What of the `Store` is needed here."""
+
+    def of(self, user: UserId) -> UserLogs: ...
 
 
 class Hub:
     """The runtime says what happens; what that costs depends on who watches. Of a session that
     nobody watches, the attempt that streams is all that is known here."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Logs, *, bounds: Bounds = Bounds()) -> None:  # noqa: B008 (frozen)
         self._store = store
+        self._bounds = bounds
         self._live: dict[SessionId, Attempt] = {}
         self._tails: dict[SessionId, Tail] = {}
         self._closed = False
@@ -47,6 +59,10 @@ class Hub:
 
     # What surfaces ask.
 
+    @property
+    def watched(self) -> frozenset[SessionId]:
+        return frozenset(self._tails)
+
     @asynccontextmanager
     async def watch(
         self, user: UserId, session: SessionId, cursor: Cursor | None = None
@@ -75,7 +91,7 @@ class Hub:
     def _join(self, session: SessionId) -> Tail:
         tail = self._tails.get(session)
         if tail is None:
-            tail = self._tails[session] = Tail(session, self._live.get(session))
+            tail = self._tails[session] = Tail(session, self._live.get(session), self._bounds)
             tail.ended = self._closed
         tail.watchers += 1
         return tail

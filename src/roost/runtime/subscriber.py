@@ -4,14 +4,11 @@ import asyncio
 from collections import deque
 
 import msgspec
-import structlog
 
-from roost.core.errors import NotFound
+from roost.core.errors import NotFound, StoreError
 from roost.core.events import Changed, Cursor, Rewound, SessionEvent, Streamed
 from roost.runtime.changes import after, changed, closes, epoch_before, keeps
-from roost.runtime.tail import ENTRIES, LONGEST_RETRY, RETRY, SessionLog, Tail
-
-log = structlog.get_logger()
+from roost.runtime.tail import SessionLog, Tail, Trouble
 
 
 class Subscriber:
@@ -26,7 +23,7 @@ class Subscriber:
         self._first: SessionEvent | None = None
         self._backlog: deque[Changed] = deque()
         self._woken = asyncio.Event()
-        self._retry = RETRY
+        self._trouble: Trouble | None = None
 
     def wake(self) -> None:
         self._woken.set()
@@ -72,7 +69,7 @@ class Subscriber:
             await self.begin()
             return
         self._tail.follows(self._history, changes.session.revision)
-        self._backlog = deque(changed(changes)[:ENTRIES])
+        self._backlog = deque(changed(changes)[: self._tail.bounds.entries])
         self.cursor = cursor
         if cursor.seq and self._tail.attempt(cursor) is None:
             # Nobody can say how it went on. What of it was kept comes in a message.
@@ -81,14 +78,12 @@ class Subscriber:
     async def _catch_up(self) -> None:
         try:
             await self.resume(self.cursor)
-            self._retry = RETRY
+            self._trouble = None
         except NotFound:
             await self._tail.end()
-        except Exception:
-            log.exception("events can't be read", session=self._tail.session)
-            self._woken.clear()
-            await _patiently(self._woken, self._retry)
-            self._retry = min(2 * self._retry, LONGEST_RETRY)
+        except StoreError as error:
+            self._trouble = self._trouble or Trouble(self._tail.session)
+            await asyncio.sleep(self._trouble.met(error))
 
     # What comes next.
 
@@ -129,11 +124,3 @@ class Subscriber:
         assert at.turn is not None, "only what an attempt streamed can be withdrawn"
         self.cursor = Cursor(at.epoch, at.revision)
         return Rewound(self.cursor, at.turn, at.attempt, 0)
-
-
-async def _patiently(woken: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await woken.wait()
-    except TimeoutError:
-        pass

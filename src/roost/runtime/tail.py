@@ -2,23 +2,28 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import structlog
 
-from roost.core.errors import NotFound
+from roost.core.errors import NotFound, StoreError
 from roost.core.events import Changed, Cursor, Snapshot
 from roost.core.ids import SessionId, TurnId
 from roost.runtime.attempt import Attempt
 from roost.runtime.changes import changed
-from roost.store.history import Changes
+from roost.store.watching import Changes
 
 log = structlog.get_logger()
 
-ENTRIES = 256
-BYTES = 1 << 20
-"""How much is kept for the slowest subscriber: who falls further behind reads the store instead."""
+
+class Bounds(NamedTuple):
+    """How much of a session is kept for its slowest subscriber: so many changes and attempts, and
+    so many bytes of either. Who falls further behind reads the store instead."""
+
+    entries: int = 256
+    bytes: int = 1 << 20
+
 
 PACE = 0.0002
 SLOWEST = 0.1
@@ -45,6 +50,26 @@ class Reader(Protocol):
     def wake(self) -> None: ...
 
 
+class Trouble:
+    """A read that fails, again and again maybe: reported, and tried again ever later."""
+
+    def __init__(self, session: SessionId) -> None:
+        self._session = session
+        self._delay = RETRY / 2
+
+    def met(self, error: Exception) -> float:
+        """How long to wait now."""
+        expected = isinstance(error, StoreError)
+        log.warning(
+            "events can't be read",
+            session=self._session,
+            error=str(error),
+            exc_info=None if expected else error,
+        )
+        self._delay = min(2 * self._delay, LONGEST_RETRY)
+        return self._delay
+
+
 class _Entry(msgspec.Struct, frozen=True):
     change: Changed
     weight: int
@@ -54,8 +79,9 @@ class Tail:
     """Durable events are read once for all subscribers, by one task, and only when there are any.
     It keeps what some subscriber has still to be told, within bounds."""
 
-    def __init__(self, session: SessionId, live: Attempt | None) -> None:
+    def __init__(self, session: SessionId, live: Attempt | None, bounds: Bounds) -> None:
         self.session = session
+        self.bounds = bounds
         self.ended = False
         self.watchers = 0
         """Those on their way in included."""
@@ -141,7 +167,7 @@ class Tail:
         if low >= self._high and not self._stale and self._reading is None:
             self._keep_attempts(reader.cursor for reader in self._readers)
         for revision in list(self._entries):
-            if revision > low and len(self._entries) <= ENTRIES and self._weight <= BYTES:
+            if revision > low and not self._too_much(len(self._entries), self._weight):
                 break
             self._weight -= self._entries.pop(revision).weight
         self._bound_attempts()
@@ -154,11 +180,14 @@ class Tail:
             if attempt is self._live or key in named
         }
 
+    def _too_much(self, number: int, size: int) -> bool:
+        return number > self.bounds.entries or size > self.bounds.bytes
+
     def _bound_attempts(self) -> None:
         """Who is told an attempt's end without all of its text gets the message in its place."""
         letters = sum([attempt.size for attempt in self._attempts.values()])
         for key, attempt in list(self._attempts.items()):
-            if len(self._attempts) <= ENTRIES and letters <= BYTES:
+            if not self._too_much(len(self._attempts), letters):
                 break
             if attempt is not self._live:
                 letters -= self._attempts.pop(key).size
@@ -177,20 +206,17 @@ class Tail:
     async def _read(self, history: SessionLog) -> None:
         """Read until nothing was written meanwhile. A store in trouble delays, and loses nothing:
         what is asked for is what comes after the last revision read."""
-        delay = RETRY
+        trouble = Trouble(self.session)
         while self._stale:
             self._stale = False
             try:
                 self._append(await history.since(self.session, self._high))
-                delay = RETRY
             except NotFound:
                 self._finish()
                 return
-            except Exception:
-                log.exception("events can't be read", session=self.session)
+            except Exception as error:  # noqa: BLE001 (the task's boundary; `met` reports it)
                 self._stale = True
-                await asyncio.sleep(delay)
-                delay = min(2 * delay, LONGEST_RETRY)
+                await asyncio.sleep(trouble.met(error))
         self._reading = None
 
     def _append(self, changes: Changes) -> None:

@@ -1,0 +1,1 @@
+"""What runs turns: the application interface, live agents, streams, recovery."""

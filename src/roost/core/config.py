@@ -95,10 +95,11 @@ class PriceConfig(msgspec.Struct, frozen=True):
 
 
 class ModelsConfig(msgspec.Struct, frozen=True):
-    """`default` and `fallbacks` are written provider/model; so are the names of `prices`, where `*`
-    stands for anything."""
+    """`default`, `small` and `fallbacks` are written provider/model; so are the names of `prices`,
+    where `*` stands for anything. `small` does the small work, such as titles."""
 
     default: str | None = None
+    small: str | None = None
     fallbacks: tuple[str, ...] = ()
     prices: Mapping[str, PriceConfig] = {}
 

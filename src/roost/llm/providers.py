@@ -61,11 +61,13 @@ class Providers:
         keys: Mapping[str, Key],
         *,
         default: str | None = None,
+        small: str | None = None,
         fallbacks: tuple[str, ...] = (),
     ) -> None:
         self._providers = providers
         self._keys = keys
         self._default = default
+        self._small = small
         self._fallbacks = fallbacks
 
     @classmethod
@@ -86,7 +88,13 @@ class Providers:
                 providers[vendor] = provider
                 held |= found
         models = config.models
-        return cls(providers, held, default=models.default, fallbacks=models.fallbacks)
+        return cls(
+            providers,
+            held,
+            default=models.default,
+            small=models.small,
+            fallbacks=models.fallbacks,
+        )
 
     def __iter__(self) -> Iterator[Provider]:
         return iter(self._providers.values())
@@ -120,6 +128,12 @@ class Providers:
             if provider.name != LOCAL and self._is_ready(provider):
                 return self._target(provider, "")
         return self._target(self._providers[LOCAL], "")
+
+    def small(self) -> Target | None:
+        """The model for small work, if there is one of its own."""
+        if self._small is None:
+            return None
+        return self._configured_target(self._small, "models.small")
 
     def fallbacks(self) -> tuple[Target, ...]:
         """The models to ask when another does not answer, in order."""

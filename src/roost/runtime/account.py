@@ -22,6 +22,7 @@ from roost.core.sessions import NewSession, Session
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
+from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.hub import Hub
 from roost.runtime.turns import Turns
 from roost.store.search import Hit, SearchFilter
@@ -34,6 +35,7 @@ class Parts(NamedTuple):
 
     store: Store
     hub: Hub
+    checkpoints: Checkpoints
     turns: Turns
     agents: Agents[Agent]
     builder: Builder

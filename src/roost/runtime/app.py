@@ -28,14 +28,14 @@ class App:
     """`of` gives what one user can do."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self.parts = parts
 
     def of(self, user: UserId) -> Account:
-        return Account(self._parts, user)
+        return Account(self.parts, user)
 
     async def owner(self) -> User:
         """Whoever runs this Roost: the first user, made when first asked for."""
-        users = self._parts.store.users
+        users = self.parts.store.users
         for user in await users.all():
             if user.name == OWNER:
                 return user
@@ -66,11 +66,11 @@ async def running(
     turns = Turns(engine, finished=naming.finished)
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
-    parts = Parts(store, hub, turns, agents, builder)
+    parts = Parts(store, hub, checkpoints, turns, agents, builder)
     work = (checkpoints.run(), agents.run(), turns.run(), recovery.run())
     loops = [asyncio.create_task(each) for each in work]
     try:
         yield App(parts)
     finally:
         grace = config.server.grace.total_seconds()
-        await shut_down(parts, checkpoints, naming, loops, grace=grace)
+        await shut_down(parts, naming, loops, grace=grace)

@@ -1,5 +1,7 @@
 """Builds a session's agent from what is stored, and stores the prompt it begins with."""
 
+from functools import partial
+
 import msgspec
 
 from roost.agent.loop import Agent, Position
@@ -12,6 +14,7 @@ from roost.llm.clients import Clients
 from roost.llm.prices import Prices
 from roost.llm.providers import Providers, Target
 from roost.llm.tokens import Estimator
+from roost.runtime.persistence import persisted
 from roost.store.sessions import Prompt
 from roost.store.store import Store
 from roost.tools.base import Toolbox
@@ -56,6 +59,10 @@ class Builder:
         credential = self._providers.credential(target.provider)
         return Plan(target, config, signature(config, credential, key=self._store.signing_key))
 
+    def small_model(self, session: Session) -> Model:
+        """Who does the small work for a session: its own model, unless there is one for that."""
+        return self.model(self._providers.small() or self.plan(session).target)
+
     def model(self, target: Target) -> Model:
         return Model(
             target=target,
@@ -90,7 +97,8 @@ class Builder:
             plan.target.profile, tools=len(tools) > 0, instructions=plan.config.instructions
         )
         prompt = Prompt(plan.signature, system, freeze_tools(tools.schemas))
-        await self._store.of(user).sessions.configure(session, token, plan.config, prompt)
+        sessions = self._store.of(user).sessions
+        await persisted(partial(sessions.configure, session, token, plan.config, prompt))
         return prompt
 
     def _toolbox(self, target: Target) -> Toolbox:

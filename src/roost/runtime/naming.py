@@ -39,7 +39,7 @@ class Naming:
     async def _name(self, claimed: Claimed, end: TurnEnd) -> None:
         session = claimed.session
         try:
-            model = self._builder.model(self._builder.plan(session).target)
+            model = self._builder.small_model(session)
             question = plain_text(claimed.turn.parts)
             answer = plain_text(end.messages[-1].parts)
             title, usage = await make_title(model, question, answer)

@@ -4,13 +4,11 @@ import asyncio
 from collections.abc import Iterable
 
 from roost.runtime.account import Parts
-from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.naming import Naming
 
 
 async def shut_down(
     parts: Parts,
-    checkpoints: Checkpoints,
     naming: Naming,
     loops: Iterable[asyncio.Task[None]],
     *,
@@ -25,6 +23,6 @@ async def shut_down(
     for loop in loops:
         loop.cancel()
     await asyncio.wait(loops)
-    await checkpoints.flush()
+    await parts.checkpoints.flush()
     await parts.hub.close()
     await parts.agents.close()

@@ -163,7 +163,7 @@ class TurnRun:
         """After half an answer the model has to be told that there is something to go on with."""
         session = self.claimed.session.id
         last = await persisted(partial(self._store.history.page, session, limit=1))
-        if not last or last[-1].role != "assistant":
+        if not last or last[-1].role != "assistant" or not last[-1].partial:
             return ()
         return (Draft(new_message_id(), "note", (TextPart(BROKE_OFF),)),)
 

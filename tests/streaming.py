@@ -1,7 +1,7 @@
 """Turns that stream, told to the hub as the journal does it, and a reader that keeps account."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -100,11 +100,18 @@ class Stage:
         self.turn: TurnId | None = None
         self.attempt: Attempt | None = None
 
+    async def submit(self, words: str = "Hello") -> None:
+        await self.user.submit(self.session, words)
+        self.hub.changed(self.session)
+
     async def start(self, words: str = "Hello") -> "Stage":
-        turn = self.turn = await self.user.submit(self.session, words)
+        """Submit a message, and start the turn that has waited longest."""
+        await self.submit(words)
+        turn = (await self.user.queue.of(self.session))[0]
+        self.turn = turn.id
         lease = self.lease = await self.user.claim(self.session)
-        message = draft(words, "user")
-        self._begin(await self.user.turns.start(self.session, lease.token, turn, message))
+        message = Draft(new_message_id(), "user", turn.parts)
+        self._begin(await self.user.turns.start(self.session, lease.token, turn.id, message))
         return self
 
     def stream(self, *deltas: Delta | str) -> None:
@@ -127,9 +134,20 @@ class Stage:
     async def end(self, words: str | None = "Done.", state: EndState = "completed") -> None:
         await self._end(TurnEnd(state=state, messages=() if words is None else (draft(words),)))
 
+    async def restart(self, hub: Hub) -> None:
+        """Go on with another hub, as after a crash: a turn under way is ended with what is durable
+        of it."""
+        self.hub = hub
+        if self.attempt is not None:
+            stored = await self.user.turns.deltas(self.attempt.turn)
+            await self._break_off("interrupted", [delta for run in stored for delta in run.deltas])
+
     async def break_off(self, state: EndState = "cancelled") -> None:
         """End with what was streamed so far."""
-        parts = partial_parts(self.live.deltas())
+        await self._break_off(state, self.live.deltas())
+
+    async def _break_off(self, state: EndState, streamed: Iterable[Delta]) -> None:
+        parts = partial_parts(streamed)
         kept = (Draft(new_message_id(), "assistant", parts, partial=True),) if parts else ()
         await self._end(TurnEnd(state=state, messages=kept))
 
@@ -242,15 +260,17 @@ class View:
         self._show(event.deltas.last_seq, event.deltas.deltas)
 
     def _show(self, last_seq: int, deltas: tuple[Delta, ...]) -> None:
-        self.text += "".join(
-            delta.text for delta in deltas if isinstance(delta, TextDelta | ReasoningDelta)
-        )
+        self.text += shown(deltas)
         self.seq = last_seq
 
     def _stop(self) -> None:
         self.streaming = None
         self.text = ""
         self.seq = 0
+
+
+def shown(deltas: tuple[Delta, ...]) -> str:
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta | ReasoningDelta))
 
 
 async def next_event(events: AsyncIterator[SessionEvent]) -> SessionEvent:
@@ -277,8 +297,8 @@ async def catch_up(view: View, events: AsyncIterator[SessionEvent], stage: Stage
         lambda view: (
             bool(view.events)
             and view.cursor.revision == revision
-            and (view.streaming == streaming or view.streaming is None)
-            and (view.streaming is None or view.seq >= stage.last_seq)
+            and view.streaming == streaming
+            and view.seq >= stage.last_seq
         ),
     )
 

@@ -67,9 +67,11 @@ async def running(
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
     parts = Parts(store, hub, checkpoints, turns, agents, builder)
-    work = (checkpoints.run(), agents.run(), turns.run(), recovery.run())
+    work = (checkpoints.run(), agents.run(), recovery.run())
     loops = [asyncio.create_task(each) for each in work]
     try:
+        await recovery.begin()
+        loops.append(asyncio.create_task(turns.run()))
         yield App(parts)
     finally:
         grace = config.server.grace.total_seconds()

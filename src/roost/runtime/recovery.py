@@ -1,8 +1,10 @@
 """Takes up what a crash left behind: at the start, and while running."""
 
 import asyncio
+from collections.abc import Coroutine
 from functools import partial
 
+import msgspec
 import structlog
 
 from roost.core.errors import RoostError
@@ -12,7 +14,7 @@ from roost.runtime.persistence import persisted
 from roost.runtime.turns import Turns, new_holder
 from roost.store.leases import session_lease
 from roost.store.store import Store
-from roost.store.work import Orphan
+from roost.store.work import Claimed, Orphan
 
 log = structlog.stdlib.get_logger("roost.recovery")
 
@@ -29,41 +31,63 @@ class Recovery:
         self._turns = turns
         self._window = window
 
+    async def begin(self) -> None:
+        """Before anyone takes a turn: what a session was doing goes before what waits in it."""
+        try:
+            await self.recover()
+        except Exception:
+            log.exception("recovery failed; it is tried again")
+
     async def run(self) -> None:
         """Look again and again: others may crash, and leases lapse."""
         while True:
-            try:
-                await self.recover()
-            except Exception:
-                log.exception("recovery failed; it is tried again")
             await asyncio.sleep(PERIOD)
+            await self.begin()
 
     async def recover(self) -> None:
-        for orphan in await self._store.work.orphans():
-            if not self._turns.is_running(orphan.session):
-                await self._close(orphan)
-        for turn in await self._store.work.continuable(self._window):
-            await self._continue(turn)
+        orphans = await self._store.work.orphans()
+        await self._all([self._close(orphan) for orphan in orphans])
+        stopped = await self._store.work.continuable(self._window)
+        await self._all([self._resume(turn) for turn in stopped])
         for session in await self._store.work.expire_approvals():
             self._hub.changed(session)
         self._turns.wake()
 
+    async def _all(self, work: list[Coroutine[None, None, None]]) -> None:
+        """Each for itself: one that fails is tried again the next time."""
+        for result in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(result, Exception):
+                log.error("a turn could not be recovered", exc_info=result)
+
     async def _close(self, orphan: Orphan) -> None:
-        """Write down what is known of a turn that nobody runs any more."""
+        """Write down what is known of a turn that nobody runs any more; it goes on under the same
+        lease, if it may."""
+        if self._turns.is_running(orphan.session):
+            return
         name, holder = session_lease(orphan.session), new_holder("recovery")
         lease = await persisted(partial(self._store.leases.claim, name, holder))
         if lease is None:
             return
-        turns = self._store.of(orphan.user).turns
-        stored = await turns.deltas(orphan.turn)
-        calls = await turns.tool_calls(orphan.turn)
+        mine = self._store.of(orphan.user)
+        stored = await mine.turns.deltas(orphan.turn)
+        calls = await mine.turns.tool_calls(orphan.turn)
         deltas = [delta for run in stored for delta in run.deltas]
         end = closing("interrupted", REASON, deltas, calls, running="unknown")
-        await persisted(partial(turns.end, orphan.session, lease.token, orphan.turn, end))
+        end = msgspec.structs.replace(end, release=False)
+        await persisted(partial(mine.turns.end, orphan.session, lease.token, orphan.turn, end))
         self._hub.changed(orphan.session)
         log.warning("a turn was interrupted by a crash", session=orphan.session, turn=orphan.turn)
+        if orphan in await self._store.work.continuable(self._window):
+            session = await mine.sessions.get(orphan.session)
+            turn = await mine.turns.get(orphan.turn)
+            self._turns.take(Claimed(lease, session, turn), automatic=True)
+        else:
+            await persisted(partial(self._store.leases.release, lease))
 
-    async def _continue(self, turn: Orphan) -> None:
+    async def _resume(self, turn: Orphan) -> None:
+        """One that was written down when Roost was stopped."""
+        if self._turns.is_running(turn.session):
+            return
         try:
             await self._turns.resume(turn.user, turn.session, turn.turn, automatic=True)
             log.info("an interrupted turn goes on", session=turn.session, turn=turn.turn)

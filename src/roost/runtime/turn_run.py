@@ -12,7 +12,7 @@ from roost.agent.context import turn_context
 from roost.agent.loop import Agent, Position
 from roost.core.clock import Clock
 from roost.core.config import LimitsConfig
-from roost.core.errors import Fenced, NotFound, RoostError, reason_of
+from roost.core.errors import Conflict, Fenced, NotFound, RoostError, reason_of
 from roost.core.ids import new_message_id
 from roost.core.messages import ContextPart, Draft, TextPart
 from roost.core.turns import Begun, EndState, TurnEnd
@@ -111,8 +111,7 @@ class TurnRun:
         """Let go of everything, however it ended."""
         self._journal.abandon()
         self._give_up()
-        if not self.began.done():
-            self.began.cancel()
+        self._refuse(Conflict("The turn could not go on: its session is someone else's now."))
 
     def _agent(self) -> AbstractAsyncContextManager[Agent]:
         session, lease = self.claimed.session, self.claimed.lease
@@ -210,12 +209,16 @@ class TurnRun:
         state = self.claimed.turn.state
         if self._journal.begun or state == "waiting":
             return await self._closing("failed", reason)
-        if not self.began.done():
-            self.began.set_exception(error)
         if state == "queued":
             return TurnEnd(state="failed", reason=reason, messages=self._opening or (self._bare(),))
+        self._refuse(error)
         await self._engine.store.leases.release(self.claimed.lease)
         return None
+
+    def _refuse(self, error: Exception) -> None:
+        if not self.began.done():
+            self.began.set_exception(error)
+            self.began.exception()  # perhaps nobody waits for it
 
     def _bare(self) -> Draft:
         return Draft(new_message_id(), "user", self.claimed.turn.parts)

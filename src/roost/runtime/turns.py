@@ -55,8 +55,8 @@ class Turns:
         self._work.set()
 
     async def run(self) -> None:
-        """Claim and run, for ever."""
-        while True:
+        """Claim and run, until told to stop."""
+        while not self._stopping:
             await self._work.wait()
             self._work.clear()
             try:
@@ -71,17 +71,17 @@ class Turns:
         claim = partial(self._store.work.claim_waiting, holder, limit=GROUP)
         claimed = await persisted(claim)
         for each in claimed:
-            self._take(each)
+            self._hand_on(each)
         if len(claimed) == GROUP:
             self.wake()
 
-    def _take(self, claimed: Claimed) -> None:
+    def _hand_on(self, claimed: Claimed) -> None:
         if asking := self._next_asking(claimed.session.id):
             asking.set_result(claimed.lease)
         elif self._stopping:
             self._spawn(self._give_back(claimed.lease))
         else:
-            self._spawn(self._see_through(TurnRun(self._engine, claimed)))
+            self.take(claimed)
 
     async def resume(
         self, user: UserId, session: SessionId, turn: TurnId, *, automatic: bool = False
@@ -95,9 +95,13 @@ class Turns:
         except BaseException:
             await self._give_back(lease)
             raise
+        await asyncio.shield(self.take(claimed, automatic=automatic))
+
+    def take(self, claimed: Claimed, *, automatic: bool = False) -> asyncio.Future[None]:
+        """Run a turn whose session is held already. Done once it runs."""
         run = TurnRun(self._engine, claimed, automatic=automatic)
         self._spawn(self._see_through(run))
-        await asyncio.shield(run.began)
+        return run.began
 
     async def _see_through(self, run: TurnRun) -> None:
         session, lease = run.claimed.session, run.claimed.lease
@@ -153,6 +157,7 @@ class Turns:
         """Take no more turns, let those under way finish within `grace` seconds, and write down
         how far the others came."""
         self._stopping = True
+        self.wake()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for run in list(self._runs.values()):

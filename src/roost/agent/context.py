@@ -11,7 +11,7 @@ def turn_context(now: int, time_zone: str, route: str | None) -> tuple[ContextPa
     try:
         zone = ZoneInfo(time_zone)
     except (ZoneInfoNotFoundError, ValueError):
-        zone = UTC
+        zone, time_zone = UTC, "UTC"
     moment = datetime.fromtimestamp(now / 1000, zone)
     parts = [ContextPart("time", f"{moment:%A, %Y-%m-%d %H:%M} ({time_zone})")]
     if route is not None and ":" in route:

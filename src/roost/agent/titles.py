@@ -33,7 +33,7 @@ async def make_title(model: Model, question: str, answer: str) -> tuple[str, tup
         finished = [event async for event in events if isinstance(event, Finished)][-1]
     said = Message(new_message_id(), "assistant", finished.parts)
     usage = await model.account(request, finished, said)
-    title = _tidy("".join([part.text for part in said.parts if isinstance(part, TextPart)]))
+    title = tidy("".join([part.text for part in said.parts if isinstance(part, TextPart)]))
     return title or plain_title(question), (usage,)
 
 
@@ -43,7 +43,7 @@ def plain_title(question: str) -> str:
     return _shortened(line, 48)
 
 
-def _tidy(said: str) -> str:
+def tidy(said: str) -> str:
     line = next((line.strip() for line in said.splitlines() if line.strip()), "")
     line = re.sub(r"^(title|titel)\s*:\s*", "", line, flags=re.IGNORECASE)
     return _shortened(line.strip(" \t\"'“”„«»*#`.").strip(), _LONGEST)

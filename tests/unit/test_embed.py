@@ -1,0 +1,45 @@
+"""docs/embedding.md: its examples run as they stand there."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from roost.embed import open_roost
+from roost.testing.models import ModelServer, call, say
+from tests.engine import config_for
+
+PAGE = Path(__file__).parents[2] / "docs" / "embedding.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+async def test_example_prints_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ModelServer() as server:
+        server.otherwise(say("A place to sleep."))
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "-")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        # The example starts its own event loop, as a program does.
+        await asyncio.to_thread(exec, EXAMPLES[0], {"__name__": "__main__"})
+    assert capsys.readouterr().out == "A place to sleep."
+
+
+async def test_tool_of_the_second_example_can_be_called(tmp_path: Path) -> None:
+    names: dict[str, type] = {}
+    exec(EXAMPLES[1], names)  # noqa: S102 (our own documentation)
+    async with ModelServer() as server:
+        server.plan(call("roll", {}), say("There."))
+        config = config_for(tmp_path / "data", server)
+        async with open_roost(config, tools=[names["Dice"]()]) as roost:
+            session = await roost.create(origin="api", title="Dice")
+            async for _ in roost.talk(session.id, "Roll"):
+                pass
+        (rolled,) = server.requests[1].results.values()
+        assert rolled in "123456"
+
+
+def test_example_has_ten_lines() -> None:
+    assert len(EXAMPLES[0].strip().replace("\n\n", "\n").splitlines()) <= 11

@@ -14,7 +14,7 @@ from roost.core.signature import Signature
 from roost.runtime.agents import Counts
 from tests.live_agents import ONE, TWO, Scene, StubAgent, Turn, session_ids, settled
 
-SESSIONS = session_ids(6)
+SESSIONS = session_ids(5)
 IDLE_TTL = 60.0
 
 picks = st.integers(0, 30)
@@ -167,9 +167,13 @@ class AgentCacheMachine(RuleBasedStateMachine):
 
         self.runner.run(to_the_end())
 
-    def pick(self, pick: int, *states: str) -> ModelTurn | None:
-        found = [turn for turn in self.turns if turn.state in states]
+    def pick(self, pick: int, state: str) -> ModelTurn | None:
+        found = [turn for turn in self.turns if turn.state == state]
         return found[pick % len(found)] if found else None
+
+    def place(self, turn: ModelTurn) -> int:
+        """The pick that finds it among those in its state."""
+        return [each for each in self.turns if each.state == turn.state].index(turn)
 
     # Turns.
 
@@ -205,12 +209,16 @@ class AgentCacheMachine(RuleBasedStateMachine):
         agent = self.model.build(turn)
         self.do(finish())
 
-    @rule(session=st.sampled_from(SESSIONS), pick=picks)
-    def run(self, session: SessionId, pick: int) -> None:
+    @precondition(lambda self: len(self.turns) < 12)
+    @rule(session=st.sampled_from(SESSIONS), to_its_end=st.booleans())
+    def run(self, session: SessionId, to_its_end: bool) -> None:
         """What usually happens, in one go: without it most runs would never get far."""
         self.ask(session, ONE)
-        self.build(pick, slow_release=False)
-        self.end(pick)
+        turn = self.turns[-1]
+        if turn.state == "building":
+            self.build(self.place(turn), slow_release=False)
+        if turn.state == "running" and to_its_end:
+            self.end(self.place(turn))
 
     @precondition(lambda self: self.pick(0, "building"))
     @rule(pick=picks)
@@ -240,7 +248,7 @@ class AgentCacheMachine(RuleBasedStateMachine):
     def cancel(self, pick: int) -> None:
         turn = self.turns[pick % len(self.turns)]
         if turn.state == "running":
-            self.end([each for each in self.turns if each.state == "running"].index(turn))
+            self.end(self.place(turn))
             return
 
         async def cancel() -> None:
@@ -261,17 +269,14 @@ class AgentCacheMachine(RuleBasedStateMachine):
         self.model.drop(session)
         self.do(drop())
 
-    @rule()
-    def sweep(self) -> None:
+    @rule(seconds=st.sampled_from([0, 30, 60, 60.001, 3600]))
+    def sweep(self, seconds: float) -> None:
         async def sweep() -> None:
             assert self.scene.agents.sweep() == swept
 
+        self.scene.clock.advance(seconds)
         swept = self.model.sweep(self.scene.clock.now())
         self.do(sweep())
-
-    @rule(seconds=st.sampled_from([0.001, 30, 59.999, 60, 61, 3600]))
-    def advance(self, seconds: float) -> None:
-        self.scene.clock.advance(seconds)
 
     @rule()
     def finish_releases(self) -> None:

@@ -43,6 +43,7 @@ class ModelTurn:
 
     id: TurnId
     state: TurnState = "queued"
+    words: str = "Hello"
     message: MessageId | None = None
     start: int | None = None
     step: int = 0
@@ -176,10 +177,11 @@ class ModelSession:
         self.turns[turn] = ModelTurn(turn)
         self.queue.insert(0 if front else len(self.queue), turn)
 
-    def edit_queued(self, turn: TurnId) -> None:
+    def edit_queued(self, turn: TurnId, words: str) -> None:
         if self.turn(turn).state != "queued":
             raise Conflict("not queued")
         self.enter()
+        self.turns[turn].words = words
 
     def remove_queued(self, turn: TurnId) -> None:
         if self.turn(turn).state != "queued":
@@ -366,8 +368,6 @@ class ModelSession:
             return 0
         if first == len(found.streamed) + 1:
             found.streamed += words
-            if self.active_at < self.now - STIR:
-                self.active_at = self.now
         return len(found.streamed)
 
     # Rewrites.
@@ -394,9 +394,9 @@ class ModelSession:
             if each.start is not None and each.start >= first.position and each.undone is None:
                 each.undone = self.epoch
 
-    def edit(self, token: int, turn: TurnId, new: TurnId) -> None:
+    def edit(self, token: int, turn: TurnId, new: TurnId, words: str) -> None:
         self.undo(token, turn, kind="edit")
-        self.turns[new] = ModelTurn(new)
+        self.turns[new] = ModelTurn(new, words=words)
         self.queue.insert(0, new)
 
     def clear(self, token: int) -> None:
@@ -491,7 +491,10 @@ class ModelSession:
         return True
 
     def tick_lease(self, token: int) -> bool:
-        """Renew it in passing; whether it is still held."""
+        """Renew it in passing, and show that a turn runs; whether it is still held."""
+        running = self.live_turn is not None and self.live_turn.state == "running"
+        if token == self.token and running and not self.deleted:
+            self.active_at = self.now if self.active_at < self.now - STIR else self.active_at
         if self.lease.token != token or self.lease.holder is None:
             return False
         if self.lease.until < self.now + TTL * 2 // 3:

@@ -316,7 +316,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.both(lambda: session.remove_queued(turn.id), self.ada.queue.remove(turn.id))
         else:
             edit = self.ada.queue.edit(turn.id, text("Edited"))
-            self.both(lambda: session.edit_queued(turn.id), edit)
+            self.both(lambda: session.edit_queued(turn.id, "Edited"), edit)
 
     # Turns.
 
@@ -328,7 +328,7 @@ class StoreMachine(RuleBasedStateMachine):
             turn = session.turns[session.queue[0]]
         if turn is None:
             return
-        token, message = Token(session.token - old), draft("Hello", "user")
+        token, message = Token(session.token - old), draft(turn.words, "user")
         if self.both(
             lambda: session.start(token, turn.id, message),
             self.ada.turns.start(session.id, token, turn.id, message),
@@ -379,7 +379,7 @@ class StoreMachine(RuleBasedStateMachine):
         drafts = (Draft(new_message_id(), "assistant", parts),)
         steer = session.queue[0] if merge and session.queue else None
         if steer is not None:
-            drafts = (*drafts, draft("Faster", "user"))
+            drafts = (*drafts, draft(session.turns[steer].words, "user"))
         step = Step(
             messages=drafts,
             usage=(Usage("p", "m", input_tokens=1, cost=1),),
@@ -470,12 +470,18 @@ class StoreMachine(RuleBasedStateMachine):
         assert set(self.do(self.ada.store.work.expire_approvals())) == due
         self.touched |= due
 
-    @rule(pick=picks, live=likely)
-    def ask_and_go_on(self, pick: int, live: bool) -> None:
+    @rule(pick=picks, expire=st.booleans(), note=st.booleans())
+    def ask_and_go_on(self, pick: int, expire: bool, note: bool) -> None:
         """What usually becomes of a question."""
-        self.park(pick, 0, live, 0, 0, True, 3600)
-        self.answer(pick, 0, live, "approved")
+        self.begin(pick)
+        self.park(pick, 0, True, 0, 0, True, 20)
+        if expire:
+            self.advance(31)
+            self.expire_questions()
+        else:
+            self.answer(pick, 0, True, "approved")
         self.claim_waiting(4)
+        self.resume(pick, 0, True, 0, 0, note)
 
     @rule(limit=st.integers(1, 4))
     def claim_waiting(self, limit: int) -> None:
@@ -590,7 +596,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         new = NewTurn(id=new_turn_id(), parts=text("Instead"))
         if self.both(
-            lambda: session.edit(token, turn.id, new.id),
+            lambda: session.edit(token, turn.id, new.id, "Instead"),
             self.ada.history.edit(session.id, token, turn.id, new),
         ):
             self.again = lambda: self.ada.history.edit(session.id, token, turn.id, new)

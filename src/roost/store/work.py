@@ -115,7 +115,6 @@ class Work:
             yield query("claim_sessions", sessions=names, holder=holder, ttl=self._ttl)
             yield query("fence_sessions", sessions=names, holder=holder)
         held = every((yield query("claimed_sessions", holder=holder)), _Held)
-        held.sort(key=lambda each: sessions.index(each.session) if each.session in sessions else -1)
         for each in held:
             if each.turn is None:
                 # It was taken out of the queue before the claimer asked again.
@@ -161,14 +160,14 @@ class _Held(msgspec.Struct, frozen=True, array_like=True):
 
 
 def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
-    """Sessions with their turns; one whose turn runs already is no work to hand out."""
+    """Sessions with their turns, first come first; one whose turn runs already is no work."""
     if not held:
         return []
     rows = yield query("sessions_by_id", ids=_json([each.session for each in held]))
     sessions = {session.id: session for session in sessions_of(rows)}
     rows = yield query("claimed_turns", ids=_json([each.turn for each in held]))
     turns = {turn.session: turn for turn in turns_of(rows) if turn.state != "running"}
-    return [
+    claimed = [
         Claimed(
             Lease(each.name, each.holder, each.token, each.since, each.until),
             sessions[each.session],
@@ -177,6 +176,12 @@ def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
         for each in held
         if each.session in turns
     ]
+    return sorted(claimed, key=_arrival)
+
+
+def _arrival(claimed: Claimed) -> tuple[bool, int, TurnId]:
+    turn = claimed.turn
+    return turn.state != "waiting", turn.created_at, turn.id
 
 
 def _json(ids: Sequence[str | None]) -> str:

@@ -52,8 +52,7 @@ SELECT l.name, l.holder, l.token, l.since, l.until, substr(l.name, 9),
         (SELECT f.id FROM turns f WHERE f.session_id = substr(l.name, 9) AND f.state = 'queued'
          ORDER BY f.place, f.id LIMIT 1))
 FROM leases l
-WHERE l.holder = :holder AND l.until > :now AND l.name GLOB 'session:*'
-ORDER BY l.since, l.name;
+WHERE l.holder = :holder AND l.until > :now AND l.name GLOB 'session:*';
 
 -- name: claimed_turns
 SELECT * FROM turn_rows WHERE id IN (SELECT value FROM json_each(:ids));

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ from roost.store.sessions import SessionPatch
 from roost.store.watching import Changes
 from tests.store_driver import Driver, draft
 
+T = TypeVar("T")
+
 DEADLINE = 10
 
 
@@ -41,7 +43,8 @@ class Watchable(Protocol):
 
 
 class GatedLog:
-    """A session's log behind a gate: a read waits while it is shut, and the next ones may fail."""
+    """A session's log behind a gate: while it is shut, what was read is slow to arrive; and the
+    next reads may fail."""
 
     def __init__(self, history: Watchable) -> None:
         self._history = history
@@ -56,19 +59,20 @@ class GatedLog:
         self.asked.clear()
 
     async def since(self, session: SessionId, revision: int) -> Changes:
-        await self._pass()
-        return await self._history.since(session, revision)
+        return await self._pass(self._history.since(session, revision))
 
     async def snapshot(self, session: SessionId) -> Snapshot:
-        await self._pass()
-        return await self._history.snapshot(session)
+        return await self._pass(self._history.snapshot(session))
 
-    async def _pass(self) -> None:
+    async def _pass(self, reading: Awaitable[T]) -> T:
         self.reads += 1
-        self.asked.set()
-        if self.failures:
-            raise self.failures.pop(0)
-        await self.gate.wait()
+        try:
+            return await reading
+        finally:
+            self.asked.set()
+            if self.failures:
+                raise self.failures.pop(0)
+            await self.gate.wait()
 
 
 class GatedUser:

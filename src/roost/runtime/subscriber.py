@@ -50,7 +50,6 @@ class Subscriber:
         """With a snapshot, brought up to what is streaming."""
         snapshot = await self._history.snapshot(self._tail.session)
         self._tail.follows(self._history, snapshot.cursor.revision)
-        self._backlog.clear()
         attempt = self._tail.attempt(snapshot.cursor)
         if attempt is not None:
             deltas = attempt.since(0)

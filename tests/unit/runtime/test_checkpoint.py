@@ -19,7 +19,7 @@ NEVER = 1000.0
 
 
 class FakeWork:
-    """Takes every checkpoint, unless it is told, once, what to say of a turn."""
+    """Takes every checkpoint, unless it is told what to say, once, of a turn or a lease."""
 
     def __init__(self) -> None:
         self.ticks: asyncio.Queue[list[Checkpoint]] = asyncio.Queue()
@@ -43,7 +43,8 @@ class FakeWork:
             if self.failures:
                 self.failures -= 1
                 raise StoreUnavailable("no", path="x")
-            return Tick(self._stored(checkpoints), self.lost & {lease.name for lease in held})
+            lost, self.lost = self.lost & {lease.name for lease in held}, frozenset()
+            return Tick(self._stored(checkpoints), lost)
         finally:
             self.under_way -= 1
 
@@ -324,7 +325,6 @@ async def test_lease_let_go_meanwhile_is_not_told_lost(work: FakeWork) -> None:
         run.tick.let_go(lease("session:1", token=1))
         run.tick.let_go(lease("session:2", token=1))
         run.tick.hold(lease("session:2", token=2), never)
-        work.lost = frozenset()
         work.open.set()
         await work.next()
     assert work.held[1] == ["session:2"]

@@ -163,6 +163,50 @@ async def test_all_deltas_come_before_the_change_that_closes_their_attempt(
     assert [deltas.deltas for deltas in streamed] == [(TextDelta("ab"),), (TextDelta("c"),)]
 
 
+async def test_attempts_are_kept_while_the_events_about_them_are_being_read(
+    ada: Driver, session: SessionId
+) -> None:
+    store = GatedStore(ada)
+    log = store.logs[ada.user.id]
+    hub = Hub(store)
+    stage = await Stage(ada, hub, session).start()
+    async with hub.watch(ada.user.id, session) as events:
+        view = await catch_up(View(), events, stage)
+        log.shut()
+        for letter in "abc":
+            stage.stream(letter)
+            await stage.step(letter)
+            await _tells(events, view)
+        log.gate.set()
+        await catch_up(view, events, stage)
+    streamed = [event.deltas.deltas for event in view.events if isinstance(event, Streamed)]
+    assert streamed == [(TextDelta(letter),) for letter in "abc"]
+    await hub.close()
+
+
+async def test_attempt_may_be_announced_before_its_event_is_written(stage: Stage, hub: Hub) -> None:
+    user = stage.user.user.id
+    await stage.start()
+    async with hub.watch(user, stage.session) as slow, hub.watch(user, stage.session) as fast:
+        view = await catch_up(View(), slow, stage)
+        beside = await catch_up(View(), fast, stage)
+        before = stage.live
+        stage.stream("a")
+        following = Attempt(before.session, before.turn, before.attempt + 1, before.token)
+        hub.begin(following)
+        following.add(TextDelta("b"))
+        while await _tells(fast, beside):  # until it has been told all there is
+            pass
+        view.take(await next_event(slow))
+        assert view.text == "a"
+        await stage.user.turns.retry_step(
+            stage.session, before.token, before.turn, after=before.attempt
+        )
+        hub.changed(stage.session)
+        await follow(view, slow, lambda view: view.text == "b")
+    assert kinds(view) == ["Snapshot", "Streamed", "Rewound", "Changed", "Streamed"]
+
+
 async def test_change_in_the_midst_of_an_attempt_keeps_the_place_in_it(
     stage: Stage, hub: Hub
 ) -> None:
@@ -451,9 +495,14 @@ async def test_many_streams_are_paced_and_durable_events_are_not(stage: Stage, h
         event = await waiting
         assert isinstance(event, Streamed)
         assert event.deltas.deltas == (TextDelta("ab"),)
+        for letter in "cd":
+            waiting = asyncio.create_task(next_event(events))
+            await _spin()
+            stage.stream(letter)
+            assert isinstance(await waiting, Streamed)
         waiting = asyncio.create_task(next_event(events))
         await _spin()
-        stage.stream("c")
+        stage.stream("e")
         await stage.rename()
         assert isinstance(await waiting, Changed)
 

@@ -13,6 +13,8 @@ from roost import __version__
 from roost.cli import terminal
 from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
+from roost.cli.chat.start import Wish
+from roost.cli.chat.start import chat as start_chat
 from roost.cli.doctor import diagnose, mend
 from roost.cli.logs import configure_logs
 from roost.cli.models import list_models
@@ -87,6 +89,30 @@ def ask(
     """Ask a model one question."""
     config = _configure(settings)
     ask_model(config, read_keys(settings, os.environ), os.environ, question, model)
+
+
+@app.command
+def chat(
+    message: Annotated[
+        str | None,
+        Parameter(help="Send this and print the answer; so does a message on the input."),
+    ] = None,
+    /,
+    *,
+    model: Annotated[str | None, flag("NAME", "Who is to answer, as provider/model.")] = None,
+    new: Annotated[
+        bool, Parameter(negative=(), help="Open a new session instead of the last one.")
+    ] = False,
+    session: Annotated[str | None, flag("ID", "Go on with this session.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> int:
+    """Talk, in the session of the last time."""
+    config = _configure(settings)
+    if config.log.level != "debug":
+        # What a person has to know is said in the conversation; the log is not to run through it.
+        _configure_logs("error")
+    wish = Wish(message, model, new, session)
+    return start_chat(config, read_keys(settings, os.environ), os.environ, wish)
 
 
 @app.command

@@ -23,7 +23,7 @@ from roost.wiring import models
 
 SYSTEM = "You are Roost, a helpful assistant. Answer briefly and to the point."
 
-_TINY = (
+TINY = (
     "This is the built-in model. It is tiny: it shows that everything works, and knows little. "
     "For a real one, set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key, or start "
     "Ollama; docs/models.md tells more."
@@ -63,7 +63,7 @@ async def _ask(
     async with models(config, keys, environ) as (providers, clients):
         target = providers.resolve(model)
         if target.provider.vendor == LOCAL and not target.model.endswith(".gguf"):
-            notes.print(_TINY, style="dim")
+            notes.print(TINY, style="dim")
         request = Request(
             model=target.model,
             system=SYSTEM,

@@ -1,0 +1,169 @@
+"""One message in, its answer out: what `echo hi | roost chat` does."""
+
+import asyncio
+import os
+import sys
+from typing import TextIO
+
+from rich.console import Console
+
+from roost.cli.ask import harmless
+from roost.cli.chat import words
+from roost.cli.chat.commands import ROUTE
+from roost.cli.chat.feed import Feed
+from roost.cli.chat.keys import Signals
+from roost.core.events import (
+    Changed,
+    NoticeDelta,
+    Rewound,
+    SessionEvent,
+    Snapshot,
+    Streamed,
+    TextDelta,
+    TurnUpdated,
+)
+from roost.core.ids import SessionId, TurnId
+from roost.core.turns import ENDED, TurnState
+from roost.runtime.account import Account
+
+INTERRUPTED = 130
+_ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
+
+
+class Transcript:
+    """The text of one turn's answer on `out`, as it comes, and everything else on `notes`."""
+
+    def __init__(self, turn: TurnId, out: TextIO, notes: Console) -> None:
+        self.state: TurnState = "queued"
+        self._turn = turn
+        self._out = out
+        self._notes = notes
+        self._last = "\n"
+        self._shown: list[str] = []
+        self._said = 0
+
+    @property
+    def over(self) -> bool:
+        return self.state in ENDED or self.state == "waiting"
+
+    def take(self, event: SessionEvent) -> None:
+        if isinstance(event, Streamed) and event.cursor.turn == self._turn:
+            for delta in event.deltas.deltas:
+                if isinstance(delta, TextDelta):
+                    self._write(delta.text)
+                elif isinstance(delta, NoticeDelta):
+                    self._notes.print(harmless(delta.text), style="dim")
+        elif isinstance(event, Rewound) and event.turn == self._turn:
+            self._withdraw()
+        elif isinstance(event, Changed | Snapshot):
+            self._see(event)
+
+    def close(self) -> None:
+        """The end of its line, also where the answer breaks off."""
+        if self._last != "\n":
+            self._put("\n")
+
+    def _see(self, event: Changed | Snapshot) -> None:
+        for message in event.messages:
+            if message.turn == self._turn and message.role == "assistant":
+                self._settle(words.plain(message.parts))
+        if isinstance(event, Snapshot):
+            return
+        for approval in event.approvals:
+            if approval.turn == self._turn and approval.state == "pending":
+                self.close()
+                call = next((each for each in event.calls if each.call == approval.call), None)
+                for line in words.question_lines(approval, call):
+                    self._notes.print(line)
+        for each in event.events:
+            if isinstance(each, TurnUpdated) and each.turn == self._turn:
+                self._move(each)
+
+    def _move(self, event: TurnUpdated) -> None:
+        self.state = event.state
+        if not self.over:
+            return
+        self.close()
+        if event.state == "waiting":
+            self._notes.print("The turn waits for your answer. `roost chat` takes it.")
+        elif text := words.turn_end(event.state, event.reason, self._said):
+            self._notes.print(text)
+
+    def _settle(self, text: str) -> None:
+        """The message that takes the place of what was streamed; mostly it says the same."""
+        shown = "".join(self._shown)
+        if text.startswith(shown):
+            self._write(text[len(shown) :])
+        else:
+            self._withdraw()
+            self._write(text)
+        self._shown = []
+        self._said += len(text.split())
+
+    def _withdraw(self) -> None:
+        if self._shown:
+            self.close()
+            self._notes.print(_ABANDONED, style="dim")
+        self._shown = []
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        if not self._shown:
+            self.close()  # another step of the same turn
+        self._shown.append(text)
+        self._put(harmless(text) if self._out.isatty() else text)
+
+    def _put(self, text: str) -> None:
+        self._last = text[-1]
+        self._out.write(text)
+        self._out.flush()
+
+
+async def say(
+    account: Account, session: SessionId, message: str, keys: Signals, notes: Console
+) -> int:
+    """Send a message and print its answer. The exit code is 1 if there is no whole answer."""
+    async with account.watch(session) as events:
+        feed = Feed(events)
+        try:
+            turn = await account.send(session, message, route=ROUTE)
+            transcript = Transcript(turn.id, sys.stdout, notes)
+            try:
+                return await _follow(account, session, feed, transcript, keys)
+            except BrokenPipeError:
+                # Whoever read the answer has enough. Nothing is left to be flushed at exit either.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                await account.cancel(session)
+                return 0
+        finally:
+            await feed.close()
+
+
+async def _follow(
+    account: Account, session: SessionId, feed: Feed, transcript: Transcript, keys: Signals
+) -> int:
+    stopping = asyncio.create_task(_stop(account, session, keys))
+    try:
+        while not transcript.over:
+            event = await feed.take()
+            if event is None:
+                break
+            transcript.take(event)
+        if transcript.state in ("cancelled", "removed"):
+            return INTERRUPTED
+        return 0 if transcript.state == "completed" else 1
+    finally:
+        stopping.cancel()
+        await asyncio.wait([stopping])
+
+
+async def _stop(account: Account, session: SessionId, keys: Signals) -> None:
+    """Ctrl-C stops the turn, and the stopped turn ends the program."""
+    waits = [asyncio.create_task(each.wait()) for each in keys]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    await account.cancel(session)

@@ -1,0 +1,226 @@
+"""Sitting in one session: a line is read, its turn is followed, a question is answered."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+import msgspec
+
+from roost.cli.chat import commands, words
+from roost.cli.chat.commands import ROUTE, Outcome, Room
+from roost.cli.chat.feed import Feed
+from roost.cli.chat.keys import Signals
+from roost.cli.chat.page import Page
+from roost.cli.chat.prompt import Prompt, Stopped
+from roost.cli.chat.standing import Standing
+from roost.core.approvals import Approval, Decision
+from roost.core.errors import Conflict, NotFound, RoostError
+from roost.core.events import SessionEvent
+from roost.core.ids import SessionId
+
+_DECISIONS: dict[str, Decision] = {
+    "y": "approved",
+    "yes": "approved",
+    "n": "denied",
+    "no": "denied",
+    "": "denied",
+}
+
+
+class Left(Exception):
+    """Whoever sat here wants to leave."""
+
+
+class Sitting:
+    def __init__(self, room: Room, feed: Feed, page: Page, prompt: Prompt, keys: Signals) -> None:
+        self._room = room
+        self._account = room.account
+        self._feed = feed
+        self._page = page
+        self._prompt = prompt
+        self._keys = keys
+        self._standing = Standing()
+
+    async def run(self) -> SessionId | None:
+        """Until another session is wanted, or none."""
+        try:
+            await self._take()
+            while True:
+                if self._standing.busy:
+                    await self._follow()
+                elif (line := await self._read()).strip():
+                    outcome = await self._do(line)
+                    if outcome.leave or outcome.session is not None:
+                        return outcome.session
+        except (Left, EOFError):
+            return None
+
+    # What is typed.
+
+    async def _read(self) -> str:
+        """A line; nothing, if a turn begins meanwhile without one."""
+        return await self._typed(self._prompt.read(), lambda: self._standing.busy) or ""
+
+    async def _do(self, line: str) -> Outcome:
+        try:
+            if not commands.is_command(line):
+                outcome = await self._send(line)
+            else:
+                outcome = await commands.run(self._room, line)
+        except RoostError as error:
+            if not commands.is_command(line):
+                self._prompt.offer(line)
+            outcome = Outcome(str(error))
+        if outcome.turn is not None:
+            self._standing.began(outcome.turn)
+        if outcome.say:
+            self._page.begin()
+            self._page.note(outcome.say, dim=False)
+            self._page.close()
+        return outcome
+
+    async def _send(self, line: str) -> Outcome:
+        turn = await self._account.send(self._room.session, line, route=ROUTE)
+        self._page.expect(turn.id)
+        return Outcome(turn=turn)
+
+    # What happens.
+
+    async def _take(self) -> None:
+        self._page.take(await self._event())
+
+    async def _event(self) -> SessionEvent:
+        event = await self._feed.take()
+        if event is None:
+            self._page.note("This session was deleted.", dim=False)
+            raise Left
+        self._standing.take(event)
+        return event
+
+    async def _follow(self) -> None:
+        """Show what happens until nothing is under way."""
+        self._keys.stop.clear()
+        self._page.begin()
+        cancelling: asyncio.Task[None] | None = None
+        try:
+            while self._standing.busy:
+                if (question := self._standing.question) is not None and cancelling is None:
+                    cancelling = await self._answer(question)
+                    continue
+                await self._happening()
+                if self._keys.leave.is_set():
+                    raise Left
+                if self._keys.stop.is_set():
+                    self._keys.stop.clear()
+                    if cancelling is not None:
+                        raise Left
+                    cancelling = asyncio.create_task(self._cancel())
+        finally:
+            self._page.close()
+            if cancelling is not None:
+                await asyncio.wait([cancelling])
+
+    async def _happening(self) -> None:
+        """One event, or a signal, or a little time."""
+        happened = await self._first(
+            self._feed.ready(),
+            self._keys.stop.wait(),
+            self._keys.leave.wait(),
+            within=self._page.patience,
+        )
+        if not happened:
+            self._page.tick()
+        elif self._feed.is_ready:
+            await self._take()
+
+    async def _cancel(self) -> None:
+        """Stop what is under way, or what is about to be."""
+        try:
+            if await self._account.cancel(self._room.session):
+                return
+            for turn in self._standing.queued:
+                try:
+                    await self._account.remove_queued(turn)
+                except (Conflict, NotFound):
+                    await self._account.cancel(self._room.session)
+        except RoostError as error:
+            self._page.note(str(error), dim=False)
+
+    # Questions.
+
+    async def _answer(self, asked: Approval) -> asyncio.Task[None] | None:
+        """Put a question, unless someone else answers it first. Ctrl-C stops the turn instead."""
+        self._page.pause()
+        for line in words.question_lines(asked, self._standing.call(asked)):
+            self._page.note(line, dim=False)
+        try:
+            decision, text = await self._decision(asked)
+            if decision is not None:
+                await self._account.answer(asked.id, decision, answer=text, route=ROUTE)
+            await self._until_settled(asked)
+        except Stopped:
+            return asyncio.create_task(self._cancel())
+        except RoostError as error:
+            self._page.note(str(error), dim=False)
+            await self._until_settled(asked)
+        finally:
+            self._page.go_on()
+        return None
+
+    async def _decision(self, asked: Approval) -> tuple[Decision | None, str | None]:
+        hint = "Allow it? yes or no: " if asked.kind == "approval" else "Your answer: "
+        while True:
+            text = await self._typed(
+                self._prompt.ask(hint), lambda: self._standing.question != asked
+            )
+            if text is None:
+                return None, None
+            if asked.kind == "question" and text.strip():
+                return "answered", msgspec.json.encode(text).decode()
+            if asked.kind == "approval" and (said := text.strip().lower()) in _DECISIONS:
+                return _DECISIONS[said], None
+
+    async def _until_settled(self, asked: Approval) -> None:
+        while self._standing.question == asked:
+            await self._take()
+
+    # Both at once.
+
+    async def _typed(
+        self, typing: Coroutine[object, object, str], over: Callable[[], bool]
+    ) -> str | None:
+        """What is typed, or None once what happens meanwhile makes it needless."""
+        reading = asyncio.create_task(typing)
+        try:
+            while not over():
+                await self._first(reading, self._feed.ready(), self._keys.leave.wait())
+                if reading.done():
+                    return reading.result()
+                if self._keys.leave.is_set():
+                    raise Left
+                event = await self._event()
+                if over():
+                    await _dismiss([reading])
+                self._page.take(event)
+            return None
+        finally:
+            await _dismiss([reading])
+
+    async def _first(self, *waits: Awaitable[object], within: float | None = None) -> bool:
+        """Wait until one of these is done; False if none is in time. A task among them goes on
+        afterwards, the rest is given up."""
+        futures = [asyncio.ensure_future(each) for each in waits]
+        try:
+            done, _ = await asyncio.wait(
+                futures, timeout=within, return_when=asyncio.FIRST_COMPLETED
+            )
+            return bool(done)
+        finally:
+            await _dismiss([f for f, given in zip(futures, waits, strict=True) if f is not given])
+
+
+async def _dismiss(futures: Sequence[asyncio.Future[Any]]) -> None:
+    for future in futures:
+        future.cancel()
+    if futures:
+        await asyncio.wait(futures)

@@ -1,0 +1,64 @@
+"""How a session stands, by the events so far: what is under way, and what is asked."""
+
+from collections.abc import Sequence
+
+from roost.core.approvals import Approval
+from roost.core.events import Changed, SessionEvent, Snapshot, TurnUpdated
+from roost.core.ids import ApprovalId, ToolCallId, TurnId
+from roost.core.turns import ENDED, ToolCall, Turn, TurnState
+
+
+class Standing:
+    def __init__(self) -> None:
+        self._open: dict[TurnId, TurnState] = {}
+        self._asked: dict[ApprovalId, Approval] = {}
+        self._calls: dict[ToolCallId, ToolCall] = {}
+
+    @property
+    def busy(self) -> bool:
+        """A turn is under way, waits for a person, or is about to begin."""
+        return bool(self._open)
+
+    @property
+    def queued(self) -> Sequence[TurnId]:
+        return [turn for turn, state in self._open.items() if state == "queued"]
+
+    @property
+    def question(self) -> Approval | None:
+        """The first that waits for an answer."""
+        return next(iter(self._asked.values()), None)
+
+    def call(self, approval: Approval) -> ToolCall | None:
+        """What a question is about."""
+        return self._calls.get(approval.call)
+
+    def began(self, turn: Turn) -> None:
+        """A turn was handed in here. Its events follow."""
+        self._open.setdefault(turn.id, turn.state)
+
+    def take(self, event: SessionEvent) -> None:
+        if isinstance(event, Snapshot):
+            live = [] if event.turn is None else [event.turn]
+            self._open = {turn.id: turn.state for turn in (*live, *event.queue)}
+            self._asked = {}
+            self._calls = {}
+            self._see(event.calls, event.approvals)
+        elif isinstance(event, Changed):
+            for each in event.events:
+                if isinstance(each, TurnUpdated):
+                    self._move(each)
+            self._see(event.calls, event.approvals)
+
+    def _move(self, event: TurnUpdated) -> None:
+        if event.state in ENDED:
+            self._open.pop(event.turn, None)
+        else:
+            self._open[event.turn] = event.state
+
+    def _see(self, calls: Sequence[ToolCall], approvals: Sequence[Approval]) -> None:
+        self._calls |= {call.call: call for call in calls}
+        for approval in approvals:
+            if approval.state == "pending":
+                self._asked[approval.id] = approval
+            else:
+                self._asked.pop(approval.id, None)

@@ -28,6 +28,7 @@ class Attempt:
         "_ends",
         "_like",
         "_newest",
+        "_plain",
         "_runs",
         "_starts",
         "attempt",
@@ -56,13 +57,13 @@ class Attempt:
         self._starts: list[int] = []
         self._runs: list[Delta] = []
         self._like: Delta | None = None
+        # The kind of the last run, if all there is to a delta of that kind is its text.
+        self._plain: type[Delta] | None = None
 
     def add(self, delta: Delta) -> int:
         """Take the next delta in; its seq."""
-        if not _merge(self._like, delta):
-            self._like = delta
-            self._starts.append(self.last_seq)
-            self._runs.append(delta)
+        if type(delta) is not self._plain and not _merge(self._like, delta):
+            self._open_run(delta)
         text = delta.arguments if isinstance(delta, ToolCallDelta) else delta.text
         self.size += len(text)
         self._ends.append(self.size)
@@ -72,6 +73,12 @@ class Attempt:
             self._newest.clear()
         self.last_seq += 1
         return self.last_seq
+
+    def _open_run(self, delta: Delta) -> None:
+        self._like = delta
+        self._plain = type(delta) if isinstance(delta, TextDelta | ReasoningDelta) else None
+        self._starts.append(self.last_seq)
+        self._runs.append(delta)
 
     def since(self, seq: int) -> Deltas | None:
         """All after a seq, merged, or None if that is nothing."""
@@ -106,14 +113,15 @@ class Attempt:
 
 def _merge(like: Delta | None, delta: Delta) -> bool:
     """Whether a delta only continues the one before. A notice is a sentence of its own."""
-    kind = type(delta)
-    if kind is not type(like) or kind is NoticeDelta:
-        return False
-    if isinstance(delta, ToolCallDelta) and isinstance(like, ToolCallDelta):
-        return delta.call == like.call and delta.name == like.name
-    if isinstance(delta, ToolOutputDelta) and isinstance(like, ToolOutputDelta):
-        return delta.call == like.call
-    return True
+    match like, delta:
+        case (TextDelta(), TextDelta()) | (ReasoningDelta(), ReasoningDelta()):
+            return True
+        case ToolCallDelta(), ToolCallDelta():
+            return delta.call == like.call and delta.name == like.name
+        case ToolOutputDelta(), ToolOutputDelta():
+            return delta.call == like.call
+        case _:
+            return False
 
 
 def _with_text(like: Delta, text: str) -> Delta:

@@ -1,5 +1,7 @@
 """What is kept of a watched session: what somebody has still to be told, within bounds."""
 
+import asyncio
+
 from roost.core.events import Changed, Cursor, TextDelta
 from roost.core.ids import SessionId, Token, new_turn_id
 from roost.runtime.attempt import Attempt
@@ -49,8 +51,10 @@ async def test_change_is_kept_until_all_were_told(ada: Driver, session: SessionI
     tail.trim()
     assert tail.after(before) is not None
     await told(second, 1)
-    tail.trim()
+    idle = asyncio.create_task(next_event(first))
+    await asyncio.sleep(0)
     assert tail.after(before) is None
+    idle.cancel()
     assert not tail.lacks(first.cursor.revision)
     await tail.end()
 

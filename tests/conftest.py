@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from roost.core.ids import SessionId
@@ -17,6 +18,15 @@ _EVERY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("usual", _EVERY, derandomize=True)
 settings.register_profile("long", _EVERY, max_examples=2000, stateful_step_count=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+# Plain tracebacks: those with colours and locals take a second each.
+structlog.configure(
+    processors=[
+        structlog.stdlib.add_log_level,
+        structlog.processors.format_exc_info,
+        structlog.processors.KeyValueRenderer(key_order=["level", "event"]),
+    ]
+)
 
 
 @pytest.fixture

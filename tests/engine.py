@@ -84,7 +84,7 @@ def config_for(folder: Path, server: ModelServer) -> Config:
     newer = ProviderConfig(vendor="compatible", base_url=url, wire="openai-responses")
     return Config(
         data=folder,
-        server=ServerConfig(grace=timedelta(milliseconds=200)),
+        server=ServerConfig(grace=timedelta(milliseconds=50)),
         models=ModelsConfig(default="test/model", small="test/small"),
         providers={"test": provider, "claude": claude, "responses": newer},
     )

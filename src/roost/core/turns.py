@@ -140,7 +140,7 @@ class OutboxEntry(msgspec.Struct, frozen=True):
 
 class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a turn ended and everything that becomes true with it, in one transaction. `memory_scope`
-    marks a completed turn for long-term memory."""
+    marks a completed turn for long-term memory. `at` is when it stopped, if nobody saw it."""
 
     state: EndState
     reason: str | None = None
@@ -149,6 +149,7 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     usage: tuple[Usage, ...] = ()
     outbox: tuple[OutboxEntry, ...] = ()
     memory_scope: str | None = None
+    at: int | None = None
     release: bool = True
 
 

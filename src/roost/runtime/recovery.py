@@ -73,11 +73,12 @@ class Recovery:
         calls = await mine.turns.tool_calls(orphan.turn)
         deltas = [delta for run in stored for delta in run.deltas]
         end = closing("interrupted", REASON, deltas, calls, running="unknown")
-        end = msgspec.structs.replace(end, release=False)
+        end = msgspec.structs.replace(end, at=orphan.active_at, release=False)
         await persisted(partial(mine.turns.end, orphan.session, lease.token, orphan.turn, end))
         self._hub.changed(orphan.session)
         log.warning("a turn was interrupted by a crash", session=orphan.session, turn=orphan.turn)
-        if orphan in await self._store.work.continuable(self._window):
+        may_go_on = await self._store.work.continuable(self._window)
+        if orphan.turn in [each.turn for each in may_go_on]:
             session = await mine.sessions.get(orphan.session)
             turn = await mine.turns.get(orphan.turn)
             self._turns.take(Claimed(lease, session, turn), automatic=True)

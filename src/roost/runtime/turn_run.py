@@ -12,7 +12,7 @@ from roost.agent.context import turn_context
 from roost.agent.loop import Agent, Position
 from roost.core.clock import Clock
 from roost.core.config import LimitsConfig
-from roost.core.errors import Conflict, Fenced, NotFound, RoostError, reason_of
+from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, RoostError, reason_of
 from roost.core.ids import new_message_id
 from roost.core.messages import ContextPart, Draft, TextPart
 from roost.core.turns import Begun, EndState, TurnEnd
@@ -63,6 +63,7 @@ class TurnRun:
         self._engine = engine
         self._store = engine.store.of(claimed.session.user)
         self._automatic = automatic
+        self._agent: Agent | None = None
         self._opening: tuple[Draft, ...] | None = None
         self._stopped: Stop | None = None
         self._work: asyncio.Task[TurnEnd | None] | None = None
@@ -90,34 +91,22 @@ class TurnRun:
         """How the turn ended; None if it is parked, or not ours to end."""
         async with AsyncExitStack() as stack:
             try:
-                agent = await stack.enter_async_context(self._agent())
-            except Exception as error:  # noqa: BLE001 (it becomes the turn's end, and is logged)
-                return await self._end(None, await self._failed(error))
-            try:
-                end = await self._supervise(asyncio.create_task(self._answer(agent)))
+                end = await self._supervise(asyncio.create_task(self._answer(stack)))
             except asyncio.CancelledError:
                 if self._stopped is None:
                     raise  # not the turn is stopped, but all of Roost
                 end = await self._stopped_short()
-            except (Fenced, NotFound):
+            except (Fenced, NotFound, QueueChanged):
                 raise
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 (it becomes the turn's end, and is logged)
                 end = await self._failed(error)
-            if agent.fell_back:
-                self._engine.agents.drop(self.claimed.session.id)
-            return await self._end(agent, end)
+            return await self._end(end)
 
     def leave(self) -> None:
         """Let go of everything, however it ended."""
         self._journal.abandon()
         self._give_up()
         self._refuse(Conflict("The turn could not go on: its session is someone else's now."))
-
-    def _agent(self) -> AbstractAsyncContextManager[Agent]:
-        session, lease = self.claimed.session, self.claimed.lease
-        plan = self._engine.builder.plan(session)
-        build = partial(self._engine.builder.build, plan, session.user, session.id, lease.token)
-        return self._engine.agents.borrowed(session.id, plan.signature, build)
 
     async def _supervise(self, work: asyncio.Task[TurnEnd | None]) -> TurnEnd | None:
         """The end that the work comes to; `CancelledError`, soon, if it is made to stop."""
@@ -127,15 +116,23 @@ class TurnRun:
         await asyncio.wait([work, self._gave_up], return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             log.error("a turn's work does not stop; it is left alone", turn=self.claimed.turn.id)
+            self._engine.agents.drop(self.claimed.session.id)  # that work may still touch it
             raise asyncio.CancelledError
         return work.result()
 
     # The work.
 
-    async def _answer(self, agent: Agent) -> TurnEnd | None:
+    async def _answer(self, stack: AsyncExitStack) -> TurnEnd | None:
+        agent = self._agent = await stack.enter_async_context(self._borrowed())
         begun = await self._begin()
         await self._catch_up(agent, begun)
         return await agent.run(self._journal, await self._budget())
+
+    def _borrowed(self) -> AbstractAsyncContextManager[Agent]:
+        session, lease = self.claimed.session, self.claimed.lease
+        plan = self._engine.builder.plan(session)
+        build = partial(self._engine.builder.build, plan, session.user, session.id, lease.token)
+        return self._engine.agents.borrowed(session.id, plan.signature, build)
 
     async def _begin(self) -> Begun:
         """Let the turn run. Asked again, it does nothing more."""
@@ -227,7 +224,10 @@ class TurnRun:
         calls = await persisted(partial(self._store.turns.tool_calls, self.claimed.turn.id))
         return closing(state, reason, self._journal.streamed, calls, running="cancelled")
 
-    async def _end(self, agent: Agent | None, end: TurnEnd | None) -> TurnEnd | None:
+    async def _end(self, end: TurnEnd | None) -> TurnEnd | None:
+        agent = self._agent
+        if agent is not None and agent.fell_back:
+            self._engine.agents.drop(self.claimed.session.id)
         if end is not None:
             written = await self._journal.end(end)
             if agent is not None:

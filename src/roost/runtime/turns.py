@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from roost.core.errors import Conflict, Fenced, NotFound
+from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, StoreClosed
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.turns import TurnEnd
 from roost.runtime.closing import closing
@@ -61,6 +61,8 @@ class Turns:
             self._work.clear()
             try:
                 await self._claim_waiting()
+            except StoreClosed:
+                return
             except Exception:
                 log.exception("no turn could be claimed; trying again")
                 await asyncio.sleep(1)
@@ -113,6 +115,9 @@ class Turns:
         try:
             if (end := await run.run()) is not None:
                 self._finished(run.claimed, end)
+        except QueueChanged:
+            # Edited or removed after the claim: what waits now is claimed anew.
+            await persisted(partial(self._store.leases.release, lease))
         except (Fenced, NotFound) as error:
             log.warning("a turn was taken away", turn=run.claimed.turn.id, error=str(error))
         except Exception:

@@ -111,7 +111,7 @@ class Queue:
     def remove(self, turn: TurnId) -> Operation[None]:
         row = yield from self._still_queued(turn)
         head = yield from enter(self._user, row.session, None, active=False)
-        yield query("set_turn_state", turn=turn, state="removed", reason=None, ended=True)
+        yield query("set_turn_state", turn=turn, state="removed", reason=None, ended=True, at=None)
         yield from record(row.session, head.revision, TurnUpdated(turn, "removed"))
 
     def _still_queued(self, turn: TurnId) -> Operation[TurnRow]:

@@ -75,7 +75,7 @@ UPDATE sessions SET turns = turns + 1 WHERE id = :session;
 -- name: set_turn_state
 UPDATE turns
 SET state = :state, reason = :reason,
-    ended_at = CASE WHEN :ended THEN :now END,
+    ended_at = CASE WHEN :ended THEN coalesce(:at, :now) END,
     step = coalesce((SELECT step FROM streams WHERE turn_id = :turn), step),
     attempt = coalesce((SELECT attempt FROM streams WHERE turn_id = :turn), attempt)
 WHERE id = :turn;

@@ -53,13 +53,15 @@ class GatedLog:
         self.asked = asyncio.Event()
         self.reads = 0
         self.failures: list[Exception] = []
+        self.swept = False
 
     def shut(self) -> None:
         self.gate.clear()
         self.asked.clear()
 
     async def since(self, session: SessionId, revision: int) -> Changes:
-        return await self._pass(self._history.since(session, revision))
+        changes = await self._pass(self._history.since(session, revision))
+        return msgspec.structs.replace(changes, complete=changes.complete and not self.swept)
 
     async def snapshot(self, session: SessionId) -> Snapshot:
         return await self._pass(self._history.snapshot(session))

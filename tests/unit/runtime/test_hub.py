@@ -424,17 +424,24 @@ async def test_reader_whose_events_were_swept_gets_a_snapshot(
     ada: Driver, session: SessionId
 ) -> None:
     store = GatedStore(ada)
-    hub = Hub(store, bounds=FEW)
+    log = store.logs[ada.user.id]
+    hub = Hub(store)
     stage = Stage(ada, hub, session)
     view = View()
     async with hub.watch(ada.user.id, session) as events:
         view.take(await next_event(events))
-        # As if they had been swept: a cursor from before the session's events.
-        lost = Cursor(view.cursor.epoch, -1)
-    async with hub.watch(ada.user.id, session, lost) as events:
-        assert isinstance(await next_event(events), Snapshot)
+        log.swept = True
         await stage.start()
+        stage.stream("a")
         await catch_up(view, events, stage)
+        assert set(kinds(view)) <= {"Snapshot", "Streamed"}
+        log.swept = False
+        await stage.end("a")
+        await catch_up(view, events, stage)
+    assert list(view.messages.values()) == await ada.live(session)
+    log.swept = True
+    async with hub.watch(ada.user.id, session, view.cursor) as events:
+        assert isinstance(await next_event(events), Snapshot)
     await hub.close()
 
 

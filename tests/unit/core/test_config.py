@@ -70,6 +70,20 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_RETENTION_EVENTS": "3h",
         "ROOST_MODELS_DEFAULT": "nest/heron",
         "ROOST_MODELS_FALLBACKS": "nest/egret, nest/stork",
+        "ROOST_MODELS_SMALL": "nest/wren",
+        "ROOST_SERVER_GRACE": "5s",
+        "ROOST_AGENTS_MAX": "16",
+        "ROOST_AGENTS_IDLE_TTL": "4h",
+        "ROOST_APPROVALS_TTL": "5h",
+        "ROOST_RECOVERY_AUTO_CONTINUE": "6h",
+        "ROOST_LIMITS_TURN_STEPS": "7",
+        "ROOST_LIMITS_TURN_TIME": "7m",
+        "ROOST_LIMITS_TURN_TOKENS": "1000000",
+        "ROOST_LIMITS_TURN_COST": "0.5",
+        "ROOST_LIMITS_SESSION_TOKENS": "2000000",
+        "ROOST_LIMITS_SESSION_COST": ".25",
+        "ROOST_LIMITS_DAY_TOKENS": "3000000",
+        "ROOST_LIMITS_DAY_COST": "12",
     }
     config = configured(environ=given)
     assert given.keys() == VARIABLES.keys()
@@ -80,6 +94,28 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert config.retention.events == timedelta(hours=3)
     assert config.models.default == "nest/heron"
     assert config.models.fallbacks == ("nest/egret", "nest/stork")
+    assert config.models.small == "nest/wren"
+    assert config.server.grace == timedelta(seconds=5)
+    assert (config.agents.max, config.agents.idle_ttl) == (16, timedelta(hours=4))
+    assert config.approvals.ttl == timedelta(hours=5)
+    assert config.recovery.auto_continue == timedelta(hours=6)
+    limits = config.limits
+    assert (limits.turn_steps, limits.turn_time) == (7, timedelta(minutes=7))
+    assert (limits.turn_tokens, limits.turn_cost) == (1_000_000, 0.5)
+    assert (limits.session_tokens, limits.session_cost) == (2_000_000, 0.25)
+    assert (limits.day_tokens, limits.day_cost) == (3_000_000, 12)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many"])
+def test_count_is_a_whole_number_from_one_on(text: str) -> None:
+    with pytest.raises(SettingWrong, match="a whole number from 1 on"):
+        configured(environ={"ROOST_AGENTS_MAX": text})
+
+
+@pytest.mark.parametrize("text", ["-1", "1,5", "much", "1e3"])
+def test_money_is_dollars(text: str) -> None:
+    with pytest.raises(SettingWrong, match=r"dollars, such as 2\.5"):
+        configured(environ={"ROOST_LIMITS_DAY_COST": text})
 
 
 def test_every_setting_is_in_the_documentation() -> None:

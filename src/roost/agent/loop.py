@@ -11,7 +11,7 @@ from roost.agent.budget import Budget
 from roost.agent.execution import Execution
 from roost.agent.journal import Journal
 from roost.agent.model import Model
-from roost.core.errors import ModelTransient, NoAnswer
+from roost.core.errors import ModelTransient, NoAnswer, QueueChanged
 from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import BlobId, new_message_id
 from roost.core.messages import (
@@ -191,11 +191,20 @@ class Agent:
         if results is None:
             return False
         parts: tuple[ToolResultPart, ...] = tuple([results[call.call] for call in calls])
+        answered = Draft(new_message_id(), "tool", parts)
+        while not await self._go_on(answered, journal):
+            pass
+        return True
+
+    async def _go_on(self, answered: Draft, journal: Journal) -> bool:
+        """False if a steer was edited or removed before it was heard."""
         steers = await journal.steers()
         words = [Draft(new_message_id(), "user", steer.parts) for steer in steers]
-        drafts = (Draft(new_message_id(), "tool", parts), *words)
-        step = Step(messages=drafts, steers=tuple([steer.id for steer in steers]))
-        self._remember_step(step, await journal.record(step))
+        step = Step(messages=(answered, *words), steers=tuple([steer.id for steer in steers]))
+        try:
+            self._remember_step(step, await journal.record(step))
+        except QueueChanged:
+            return False
         return True
 
     def _remember_step(self, step: Step, begun: Begun) -> None:

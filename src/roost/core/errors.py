@@ -5,6 +5,7 @@ RoostError
 ├── NotFound            no such thing, or not yours
 ├── Conflict            the state of things does not allow it
 │   ├── KeyReused           an idempotency key came back with another body
+│   ├── QueueChanged        a message that waits was edited or removed meanwhile
 │   └── EpochPassed         the history was rewritten meanwhile
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
@@ -75,6 +76,10 @@ class Conflict(RoostError):
 
 class KeyReused(Conflict):
     """The idempotency key {key} was used for another message. Send this one with a new key."""
+
+
+class QueueChanged(Conflict):
+    """{detail}"""
 
 
 class EpochPassed(Conflict):

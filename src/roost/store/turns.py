@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.approvals import Question
-from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.errors import Conflict, InvalidInput, NotFound, QueueChanged
 from roost.core.events import AttemptBegan, Delta, Deltas, Event, RewriteKind, TurnUpdated
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
-from roost.core.messages import Draft, Part
+from roost.core.messages import Draft, Part, decode_parts
 from roost.core.turns import (
     Begun,
     CallEnd,
@@ -119,8 +119,7 @@ class Turns:
             if row.message != message.id:
                 raise _taken(message)
             return (yield from self._under_way(session, token, turn))
-        if row.state != "queued":
-            raise Conflict(f"Turn {turn} is {row.state}; only a queued one can be started.")
+        _check_queued(row, message)
         yield from refuse_while_live(session)
         if maybe((yield query("first_queued", session=session)), str) != turn:
             raise Conflict(f"Turn {turn} is not the first in the queue.")
@@ -214,7 +213,7 @@ class Turns:
             raise InvalidInput("Each steer that a step takes in comes with one user message.")
         for steer, draft in zip(step.steers, words, strict=True):
             row = yield from turn_in(self._user, session, steer)
-            check_turn_move(steer, row.state, "merged")
+            _check_queued(row, draft)
             yield query("merge_turn", turn=steer, message=draft.id)
         return [TurnUpdated(steer, "merged") for steer in step.steers]
 
@@ -260,7 +259,7 @@ class Turns:
         head = yield from enter(self._user, session, token)
         yield from self._running(session, turn)
         events = yield from ask(session, turn, questions, round(ttl * 1000))
-        yield query("set_turn_state", turn=turn, state="waiting", reason=None, ended=False)
+        yield query("set_turn_state", turn=turn, state="waiting", reason=None, ended=False, at=None)
         yield query("close_stream", turn=turn)
         yield query("release_session_lease", session=session, token=token)
         yield from record(session, head.revision, *events, TurnUpdated(turn, "waiting"))
@@ -281,6 +280,8 @@ class Turns:
         if row.state == end.state:
             return (yield from self._ended_before(session, token, turn, end))
         head = yield from enter_adding(self._user, session, token, end.messages)
+        if row.start is None and end.messages:
+            _check_queued(row, end.messages[0])
         check_turn_move(turn, row.state, end.state)
         if isinstance(head, Written):
             raise _taken(end.messages[-1])
@@ -292,7 +293,14 @@ class Turns:
         events += yield from _end_calls(session, turn, end.calls)
         events += yield from void_questions(session, turn)
         yield from add_usage(self._user, session, turn, end.usage)
-        yield query("set_turn_state", turn=turn, state=end.state, reason=end.reason, ended=True)
+        yield query(
+            "set_turn_state",
+            turn=turn,
+            state=end.state,
+            reason=end.reason,
+            ended=True,
+            at=end.at,
+        )
         yield query("close_stream", turn=turn)
         if end.state == "completed" and end.memory_scope is not None:
             yield query("mark_for_memory", turn=turn, scope=end.memory_scope)
@@ -362,6 +370,15 @@ def _end_calls(
 def _begun(head: Head, added: tuple[Draft, ...], attempt: AttemptBegan) -> Begun:
     position = head.head + len(added)
     return Begun(head.revision, head.epoch, position, attempt.step, attempt.attempt)
+
+
+def _check_queued(row: TurnRow, message: Draft) -> None:
+    """A message may have been edited or removed after whoever takes it up has read it."""
+    if row.state != "queued":
+        raise QueueChanged(f"Turn {row.id} is {row.state} and waits no longer.")
+    words = decode_parts(row.input)
+    if message.parts[-len(words) :] != words:
+        raise QueueChanged(f"Turn {row.id} says something else by now. Nothing was written.")
 
 
 def _taken(message: Draft) -> InvalidInput:

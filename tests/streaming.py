@@ -191,7 +191,7 @@ class Stage:
         if self.attempt is not None:
             if self.checkpoints is not None:
                 self.checkpoints.forget(self.attempt)
-            self.hub.over(self.session)
+            self.hub.over(self.attempt)
 
 
 class View:

@@ -46,10 +46,12 @@ class Hub:
         if (tail := self._tails.get(attempt.session)) is not None:
             tail.streamed(len(self._live))
 
-    def over(self, session: SessionId) -> None:
-        """Nothing streams in a session: its turn has ended or was parked."""
-        self._live.pop(session, None)
-        if (tail := self._tails.get(session)) is not None:
+    def over(self, attempt: Attempt) -> None:
+        """An attempt streams no more: its turn has ended or was parked."""
+        if self._live.get(attempt.session) is not attempt:
+            return
+        del self._live[attempt.session]
+        if (tail := self._tails.get(attempt.session)) is not None:
             tail.over()
 
     def changed(self, session: SessionId) -> None:

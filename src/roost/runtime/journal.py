@@ -95,7 +95,7 @@ class TurnJournal:
         self._closed = True
         if self._attempt is not None:
             self._checkpoints.forget(self._attempt)
-            self._hub.over(self.turn.session)
+            self._hub.over(self._attempt)
             self._attempt = None
 
     # What the agent does.

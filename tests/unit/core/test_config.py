@@ -15,7 +15,7 @@ from roost.core.config import (
     load_keys,
     xdg_folder,
 )
-from roost.core.errors import ConfigError
+from roost.core.errors import ConfigError, SettingWrong
 from roost.core.keys import Key
 from roost.core.settings import BaseUrl, Dollars, VariableName, duration
 

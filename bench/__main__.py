@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import models, store
+from bench import engine, models, store
 from bench.report import Figure, Part, save, show
 
 PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
+    "engine": engine.measure,
     "models": models.measure,
     "store": store.measure,
 }

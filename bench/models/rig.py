@@ -1,8 +1,5 @@
 """A scripted server on a core of its own, and clients to ask it with."""
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -11,6 +8,7 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
+from bench.serving import serving
 from roost.core.ids import MessageId
 from roost.core.messages import Message, TextPart
 from roost.core.settings import WireName
@@ -33,29 +31,8 @@ def server(words: int, pace: float) -> Generator[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "script.json"
         path.write_bytes(msgspec.json.encode(script))
-        command = [sys.executable, "-m", "roost.testing.models", "--script", str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-            assert process.stdout is not None
-            try:
-                url = process.stdout.readline().strip()
-                with _apart_from(process.pid):
-                    yield url
-            finally:
-                process.terminate()
-
-
-@contextmanager
-def _apart_from(pid: int) -> Generator[None]:
-    """This process on the first core, the other on the rest, where there are several."""
-    cores = os.sched_getaffinity(0)
-    first = {min(cores)}
-    if len(cores) > 1:
-        os.sched_setaffinity(pid, cores - first)
-    os.sched_setaffinity(0, first)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
+        with serving("roost.testing.models", "--script", str(path)) as url:
+            yield url
 
 
 def connections() -> aiohttp.ClientSession:

@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-import sys
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rich.console import Console
 
@@ -30,14 +29,20 @@ INTERRUPTED = 130
 _ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
 
 
-class Transcript:
-    """The text of one turn's answer on `out`, as it comes, and everything else on `notes`."""
+class Ends(NamedTuple):
+    """Where the answer goes, and where everything else."""
 
-    def __init__(self, turn: TurnId, out: TextIO, notes: Console) -> None:
+    out: TextIO
+    notes: Console
+
+
+class Transcript:
+    """The text of one turn's answer, as it comes, and what is to be said beside it."""
+
+    def __init__(self, turn: TurnId, ends: Ends) -> None:
         self.state: TurnState = "queued"
         self._turn = turn
-        self._out = out
-        self._notes = notes
+        self._out, self._notes = ends
         self._last = "\n"
         self._shown: list[str] = []
         self._said = 0
@@ -120,20 +125,18 @@ class Transcript:
         self._out.flush()
 
 
-async def say(
-    account: Account, session: SessionId, message: str, keys: Signals, notes: Console
-) -> int:
+async def say(account: Account, session: SessionId, message: str, keys: Signals, ends: Ends) -> int:
     """Send a message and print its answer. The exit code is 1 if there is no whole answer."""
     async with account.watch(session) as events:
         feed = Feed(events)
         try:
             turn = await account.send(session, message, route=ROUTE)
-            transcript = Transcript(turn.id, sys.stdout, notes)
+            transcript = Transcript(turn.id, ends)
             try:
                 return await _follow(account, session, feed, transcript, keys)
             except BrokenPipeError:
                 # Whoever read the answer has enough. Nothing is left to be flushed at exit either.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                os.dup2(os.open(os.devnull, os.O_WRONLY), ends.out.fileno())
                 await account.cancel(session)
                 return 0
         finally:

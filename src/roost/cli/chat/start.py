@@ -13,7 +13,7 @@ from roost.cli.chat.feed import Feed
 from roost.cli.chat.greeting import greet, introduce, is_tiny
 from roost.cli.chat.keys import Signals, signals, unechoed
 from roost.cli.chat.page import Page
-from roost.cli.chat.pipe import say
+from roost.cli.chat.pipe import Ends, say
 from roost.cli.chat.prompt import Prompt, TerminalPrompt
 from roost.cli.chat.prose import page_console
 from roost.cli.chat.sitting import Sitting
@@ -67,7 +67,7 @@ async def _chat(
             found = await account.session(session)
             if is_tiny(providers.resolve(model_of(found, providers))):
                 notes.print(TINY, style="dim")
-            return await say(account, session, wish.message, received, notes)
+            return await say(account, session, wish.message, received, Ends(sys.stdout, notes))
 
 
 async def _open(account: Account, providers: Providers, wish: Wish) -> SessionId:

@@ -1,6 +1,7 @@
 """Turns through the application: durable, one at a time, stopped and taken back."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -8,15 +9,17 @@ import pytest
 
 from roost.core.approvals import Question
 from roost.core.clock import SystemClock
-from roost.core.config import ModelsConfig
+from roost.core.config import LimitsConfig, ModelsConfig
 from roost.core.errors import Conflict, KeyReused, NotFound
+from roost.core.events import Changed
 from roost.core.ids import new_approval_id
 from roost.core.messages import ContextPart, Part, TextPart, ToolResultPart, plain_text
+from roost.core.settings import Count
 from roost.store.sessions import SessionPatch
 from roost.testing import faults
 from roost.testing.models import ModelServer, Reply, call, cut, fail, nothing, say, stall
 from roost.tools.base import ToolContext
-from tests.engine import ECHO, Engine, FunctionTool, eventually, started
+from tests.engine import ECHO, Engine, FunctionTool, eventually, said, started, states
 
 
 async def _answered(arguments: str, context: ToolContext) -> str:
@@ -394,3 +397,81 @@ async def test_what_is_true_now_is_stored_with_the_message(engine: Engine) -> No
     await engine.say(session, "Hello")
     first = (await engine.messages(session))[0]
     assert [type(part) for part in first.parts] == [ContextPart, TextPart]
+
+
+async def test_session_that_was_ended_goes_on_with_a_new_message(engine: Engine) -> None:
+    session = await engine.session()
+    await engine.say(session, "One")
+    await engine.account.end(session)
+    assert (await engine.account.session(session)).ended_at is not None
+    assert (await engine.say(session, "Two")).state == "completed"
+    assert (await engine.account.session(session)).ended_at is None
+    assert len(await engine.texts(session)) == 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "word"),
+    [
+        (LimitsConfig(turn_steps=Count(2)), "turn_steps"),
+        (LimitsConfig(turn_tokens=Count(10)), "turn_tokens"),
+        (LimitsConfig(session_tokens=Count(10)), "session_tokens"),
+        (LimitsConfig(day_tokens=Count(10)), "day_tokens"),
+    ],
+)
+async def test_turn_that_reaches_a_limit_fails_with_what_it_has(
+    engine: Engine, server: ModelServer, limits: LimitsConfig, word: str
+) -> None:
+    engine.config = msgspec.structs.replace(engine.config, limits=limits)
+    await engine.restart()
+    server.otherwise(say("Again.") + call("echo", {"text": "x"}))
+    session = await engine.session()
+    turn = await engine.say(session, "Go on for ever")
+    assert turn.state == "failed"
+    assert turn.reason is not None
+    assert turn.reason.startswith("budget: ")
+    assert f"limits.{word}" in turn.reason
+    assert "Again." in await engine.texts(session)
+
+
+async def test_turn_that_takes_too_long_fails_with_what_it_has(
+    engine: Engine, server: ModelServer
+) -> None:
+    limits = LimitsConfig(turn_time=timedelta(milliseconds=300))
+    engine.config = msgspec.structs.replace(engine.config, limits=limits)
+    await engine.restart()
+    server.plan(say("Half") + stall())
+    session = await engine.session()
+    turn = await engine.say(session)
+    assert (turn.state, (turn.reason or "").partition(":")[0]) == ("failed", "budget")
+    assert await engine.texts(session) == ["Hello", "Half"]
+
+
+@pytest.mark.contract("D11")
+async def test_all_who_watch_see_the_same(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("Calling.") + call("echo", {"text": "x"}), say("Done."))
+    session = await engine.session()
+
+    async def seen() -> tuple[list[str], str]:
+        durable: list[str] = []
+        streamed = ""
+        async with engine.account.watch(session) as events:
+            ready.append(None)
+            async for event in events:
+                streamed += said(event)
+                if isinstance(event, Changed):
+                    durable.append(str(event.cursor.revision) + repr(event.events))
+                if "completed" in states(event):
+                    return durable, streamed
+        raise AssertionError("the watch ended before the turn")
+
+    ready: list[None] = []
+    async with asyncio.TaskGroup() as tasks:
+        watching = [tasks.create_task(seen()) for _ in range(5)]
+        await eventually(lambda: _all_are(ready, 5))
+        await engine.account.send(session, "Hello")
+    assert len({repr(task.result()) for task in watching}) == 1
+    assert watching[0].result()[1] == "Calling.Done."
+
+
+async def _all_are(ready: list[None], number: int) -> bool:
+    return len(ready) == number

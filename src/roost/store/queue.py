@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
-from roost.core.events import Event, TurnUpdated
+from roost.core.events import Event, SessionUpdated, TurnUpdated
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.messages import Part, attachments, encode_parts
 from roost.core.turns import NewTurn, Turn
@@ -87,12 +87,15 @@ class Queue:
 
     @writing
     def submit(self, session: SessionId, new: NewTurn) -> Operation[Turn]:
-        """Store a message at the end of the queue (D1). Sent twice, it is one turn."""
+        """Store a message at the end of the queue (D1). Sent twice, it is one turn. A session that
+        was ended goes on with it."""
         yield from check_session(self._user, session)
         first = yield from submitted_before(session, new)
         if first is None:
             head = yield from enter(self._user, session, None)
             events = yield from enqueue(self._user, session, new, front=False)
+            if (yield query("reopen_session", session=session)):
+                events.append(SessionUpdated(("ended_at",)))
             yield from record(session, head.revision, *events)
         return turn_of((yield from turn_row(self._user, first or new.id)))
 

@@ -83,6 +83,9 @@ ORDER BY p.revision DESC LIMIT 1;
 -- name: end_session
 UPDATE sessions SET ended_at = coalesce(ended_at, :now) WHERE id = :session;
 
+-- name: reopen_session
+UPDATE sessions SET ended_at = NULL WHERE id = :session AND ended_at IS NOT NULL RETURNING 1;
+
 -- Raising the token shuts out whoever was writing; the rows go later, in slices.
 -- name: mark_deleted
 UPDATE sessions SET deleted_at = :now, token = token + 1

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roost.core.approvals import ApprovalState, Decision, Question
-from roost.core.errors import Conflict, EpochPassed, Fenced, NotFound
+from roost.core.errors import Conflict, EpochPassed, Fenced, NotFound, QueueChanged
 from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId
-from roost.core.messages import Draft, ToolCallPart
+from roost.core.messages import Draft, ToolCallPart, plain_text
 from roost.core.sessions import SessionState
 from roost.core.turns import (
     EndState,
@@ -190,12 +190,17 @@ class ModelSession:
         self.turns[turn].state = "removed"
         self.queue.remove(turn)
 
+    def still_says(self, turn: ModelTurn, message: Draft) -> None:
+        if turn.state != "queued" or plain_text(message.parts) != turn.words:
+            raise QueueChanged("edited or removed meanwhile")
+
     # Turns.
 
     def start(self, token: int, turn: TurnId, message: Draft) -> None:
         found = self.turn(turn)
         self.check(token)
-        if found.state != "queued" or self.live_turn or self.queue[0] != turn:
+        self.still_says(found, message)
+        if self.live_turn or self.queue[0] != turn:
             raise Conflict("not the next to run")
         self.enter()
         self.place(turn, [message])
@@ -252,7 +257,7 @@ class ModelSession:
         self.check(token)
         found = self.running(turn)
         if steer is not None:
-            check_turn_move(steer, self.turns[steer].state, "merged")
+            self.still_says(self.turns[steer], drafts[-1])
         self.enter()
         self.place(turn, drafts)
         self.tokens_used += 1
@@ -334,6 +339,8 @@ class ModelSession:
                 raise Conflict("ended with another answer")
             return
         self.check(token)
+        if found.start is None and drafts:
+            self.still_says(found, drafts[0])
         check_turn_move(turn, found.state, state)
         for call, after in calls.items():
             if found.calls[call] != after:

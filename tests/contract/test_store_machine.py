@@ -532,6 +532,8 @@ class StoreMachine(RuleBasedStateMachine):
             return
         token = Token(session.token - old)
         drafts = (draft("Answer"),) if answer else ()
+        if answer and turn.start is None and settle:
+            drafts = (draft(turn.words, "user"),)
         calls = open_calls(turn) if settle else {}
         end = TurnEnd(
             state=state,

@@ -57,3 +57,15 @@ def test_no_statement_walks_a_whole_table(database: Path, name: str) -> None:
     )
     connection.close()
     assert [step for *_, step in plan if SCAN.search(str(step))] == []
+
+
+@pytest.mark.parametrize("name", statements.load("sqlite"))
+def test_parameters_are_numbered_as_sqlite_numbers_them(database: Path, name: str) -> None:
+    """They are bound by position."""
+    statement = statements.load("sqlite")[name]
+    connection = connect_reader(database)
+    cursor = connection.cursor()
+    given = dict.fromkeys(statement.parameters)
+    cursor.execute(f"EXPLAIN {statement.sql}", given)  # pyright: ignore[reportUnknownMemberType]
+    assert cursor.bindings_names == statement.parameters
+    connection.close()

@@ -1,7 +1,7 @@
 """What the measurements stand on: a scratch store with live turns, and the same work done bare."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -140,7 +140,7 @@ class Recorder:
             return stop.value
 
 
-Raw = list[tuple[str, dict[str, SqlValue]]]
+Raw = list[tuple[str, Sequence[SqlValue]]]
 """The statements of one operation with their parameters, ready to run."""
 
 
@@ -149,8 +149,7 @@ def raw(asked: list[Query]) -> Raw:
     found: Raw = []
     for query in asked:
         statement = STATEMENTS[query.name]
-        extra = {"now": now} if "now" in statement.parameters else {}
-        found.append((statement.sql, {**query.parameters, **extra}))
+        found.append((statement.sql, statement.values({**query.parameters, "now": now})))
     return found
 
 

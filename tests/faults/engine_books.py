@@ -365,9 +365,9 @@ class Books:
         for turn in disk.turns.values():
             if turn.state in ("running", "queued", "waiting"):
                 yield f"{turn} is not over"
-            if turn.state == "interrupted" and not turn.continued and turn.undone is None:
-                if turn.id not in doubtful:
-                    yield f"{turn} could have gone on by itself"
+            stopped = turn.state == "interrupted" and turn.undone is None
+            if stopped and not turn.continued and turn.id not in doubtful:
+                yield f"{turn} could have gone on by itself"
 
 
 def _is_lost(seen: Streaming, last: Streaming, stored: int) -> bool:

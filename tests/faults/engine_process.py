@@ -5,6 +5,7 @@ line of orders on its standard input it forks one.
 """
 
 import asyncio
+import contextlib
 import os
 import random
 import sys
@@ -21,11 +22,13 @@ import uvloop
 
 from roost.core.approvals import Question
 from roost.core.config import Config, ModelsConfig, ProviderConfig, ServerConfig
-from roost.core.errors import Conflict, NotFound
-from roost.core.ids import SessionId, new_approval_id, new_turn_id
+from roost.core.errors import Conflict, NotFound, StoreUnavailable
+from roost.core.ids import BlobId, SessionId, new_approval_id, new_turn_id
+from roost.core.messages import FilePart, TextPart
 from roost.core.settings import BaseUrl
 from roost.core.turns import Turn
 from roost.runtime.account import Account
+from roost.store.blobs import Blobs
 from roost.store.leases import Lease
 from roost.store.work import Checkpoint, Tick, Work
 from roost.testing import faults
@@ -103,8 +106,11 @@ def tools_of(folder: Path) -> tuple[Tool, ...]:
 
 
 class Life:
-    def __init__(self, account: Account, orders: Orders, say: Callable[[Line], None]) -> None:
+    def __init__(
+        self, account: Account, blobs: Blobs, orders: Orders, say: Callable[[Line], None]
+    ) -> None:
         self.account = account
+        self.blobs = blobs
         self.orders = orders
         self.say = say
         self.random = random.Random(orders.seed)  # noqa: S311 (reproducible, not secret)
@@ -143,6 +149,7 @@ class Life:
             self._send: 60,
             self._steer: 12,
             self._repeat: 4,
+            self._attach: 4,
             self._cancel: 6,
             self._edit: 6,
             self._remove: 4,
@@ -153,10 +160,9 @@ class Life:
         }
         while True:
             (deed,) = self.random.choices(list(deeds), list(deeds.values()))
-            try:
+            # Somebody was faster, a turn is under way, or a fault is armed.
+            with contextlib.suppress(Conflict, NotFound, StoreUnavailable):
                 await deed(session)
-            except (Conflict, NotFound):
-                pass  # somebody was faster, or a turn is under way
             await asyncio.sleep(self.random.uniform(0, 0.15))
 
     def _words(self) -> str:
@@ -174,17 +180,29 @@ class Life:
         """Twice at once, with one key, as a client does whose first try went unanswered."""
         text = self._words()
         once = partial(self._hand_in, session, text, key=text)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(once())
-            tasks.create_task(once())
+        for error in await asyncio.gather(once(), once(), return_exceptions=True):
+            if error is not None:
+                raise error
 
     async def _hand_in(
-        self, session: SessionId, text: str, *, steer: bool = False, key: str | None = None
+        self,
+        session: SessionId,
+        text: str,
+        *files: FilePart,
+        steer: bool = False,
+        key: str | None = None,
     ) -> None:
         turn = new_turn_id()
         self.say(Sending(session, turn, text))
-        accepted = await self.account.send(session, text, id=turn, steer=steer, key=key)
+        parts = (TextPart(text), *files)
+        accepted = await self.account.send(session, parts, id=turn, steer=steer, key=key)
         self.say(Accepted(turn, accepted.id))
+
+    async def _attach(self, session: SessionId) -> None:
+        data = self.random.randbytes(50).hex().encode()
+        blob = await self.blobs.put_bytes(data, "text/plain")
+        file = FilePart(BlobId(blob.id), "text/plain", "notes.txt", len(data))
+        await self._hand_in(session, self._words(), file)
 
     async def _cancel(self, session: SessionId) -> None:
         await self.account.cancel(session)
@@ -192,23 +210,20 @@ class Life:
     async def _edit(self, session: SessionId) -> None:
         for turn in await self._one_queued(session):
             text = self._words()
-            self.say(Editing(turn.id, text))
-            done = False
-            try:
-                await self.account.edit_queued(turn.id, text)
-                done = True
-            finally:
-                self.say(Edited(turn.id, text, done))
+            await self._change(turn, text, self.account.edit_queued(turn.id, text))
 
     async def _remove(self, session: SessionId) -> None:
         for turn in await self._one_queued(session):
-            self.say(Editing(turn.id, None))
-            done = False
-            try:
-                await self.account.remove_queued(turn.id)
-                done = True
-            finally:
-                self.say(Edited(turn.id, None, done))
+            await self._change(turn, None, self.account.remove_queued(turn.id))
+
+    async def _change(self, turn: Turn, text: str | None, change: Awaitable[object]) -> None:
+        self.say(Editing(turn.id, text))
+        try:
+            await change
+        except (Conflict, NotFound):
+            self.say(Edited(turn.id, text, False))
+        else:
+            self.say(Edited(turn.id, text, True))
 
     async def _one_queued(self, session: SessionId) -> Sequence[Turn]:
         queue = await self.account.queue(session)
@@ -256,8 +271,8 @@ async def live(folder: Path, orders: Orders, say: Callable[[Line], None]) -> Non
     config, tools = config_of(folder, orders.model), tools_of(folder)
     async with running(config, {}, {}, tools=tools) as roost:
         roost.store.work.tick = TimedTick(roost.store.work, say)  # pyright: ignore[reportAttributeAccessIssue]
-        owner = await roost.app.owner()
-        await Life(roost.app.of(owner.id), orders, say).run()
+        owner = (await roost.app.owner()).id
+        await Life(roost.app.of(owner), roost.store.of(owner).blobs, orders, say).run()
 
 
 def fork(folder: Path, orders: Orders, out: int) -> int:

@@ -74,11 +74,18 @@ class Nursery:
         how = chance.random()
         await self.bear(orders)
         if how > 0.15:
-            await self._hear_until(lambda line: isinstance(line, Opened))
+            await self._hear_until(_is_open)
         if how > 0.8:
             await self._hear_until(_runs_a_tool, within=1.0)
         longest = 0.15 if how < 0.15 else 1.2 if how < 0.8 else 0.25
         await self._hear_for(chance.uniform(0, longest))
+        await self.kill()
+
+    async def kill_busy(self, orders: Orders) -> None:
+        """Let one live until it streams and runs tools."""
+        await self.bear(orders)
+        await self._hear_until(_is_open)
+        await self._hear_until(_runs_a_tool)
         await self.kill()
 
     async def bear(self, orders: Orders) -> None:
@@ -99,9 +106,6 @@ class Nursery:
         assert isinstance(died, Died)
         assert os.waitstatus_to_exitcode(died.status) == -signal.SIGKILL
         self.pid = 0
-
-    async def hear_until(self, done: Callable[[Line], bool]) -> None:
-        await self._hear_until(done)
 
     async def _hear_until(
         self, done: Callable[[Line], bool], *, within: float | None = None
@@ -132,6 +136,10 @@ class Nursery:
             self.killed_at = time.monotonic()
         self._books.hear(found)
         return found
+
+
+def _is_open(line: Line) -> bool:
+    return isinstance(line, Opened)
 
 
 def _runs_a_tool(line: Line) -> bool:

@@ -1,22 +1,27 @@
 """Named SQL statements, read from the files of one dialect."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
+from operator import itemgetter
 
 import msgspec
+
+from roost.store.operations import SqlValue
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """`parameters` are the names it takes; `now` among them is filled in by the engine, whose clock
-    is the store's."""
+    """`parameters` are the names it takes, in the order in which the database numbers them; `now`
+    among them is filled in by the engine, whose clock is the store's. `values` puts what a query
+    gives into that order: bound by name, SQLite looks up each of them anew."""
 
     name: str
     sql: str
-    parameters: frozenset[str]
+    parameters: tuple[str, ...]
+    values: Callable[[Mapping[str, SqlValue]], Sequence[SqlValue]]
 
 
 def parse(text: str) -> dict[str, Statement]:
@@ -27,8 +32,15 @@ def parse(text: str) -> dict[str, Statement]:
             raise ValueError(f"two statements are named {name}")
         # Without comments: the next statement's would be prepared as one more.
         code = re.sub(r"--[^\n]*", "", sql).strip()
-        found[name] = Statement(name, code, frozenset(_PARAMETER.findall(code)))
+        names = tuple(dict.fromkeys(_PARAMETER.findall(code)))
+        found[name] = Statement(name, code, names, _in_order(names))
     return found
+
+
+def _in_order(names: tuple[str, ...]) -> Callable[[Mapping[str, SqlValue]], Sequence[SqlValue]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda given: [given[name] for name in names]
 
 
 def load(dialect: str) -> Mapping[str, Statement]:

@@ -19,7 +19,7 @@ from roost.core.messages import (
     encode_parts,
 )
 from roost.core.usage import Usage
-from roost.store.operations import Operation, maybe, one, query
+from roost.store.operations import Operation, Query, maybe, one, query
 
 ACTIVITY = 1000
 """Milliseconds: the list of sessions shows when one was last active no finer than this, so that few
@@ -56,11 +56,13 @@ def enter(
     user: UserId, session: SessionId, token: Token | None, *, active: bool = True
 ) -> Operation[Head]:
     """Begin a write: raise the revision if the session is there, ours, and the token is current."""
-    head = yield from _raise(user, session, token, (), active=active)
-    if head is not None:
-        return head
-    yield from check_session(user, session)
-    raise Fenced(session=session, token=token)
+    head = maybe((yield _raise(user, session, token, ())), Head)
+    if head is None:
+        yield from check_session(user, session)
+        raise Fenced(session=session, token=token)
+    if active and head.quiet >= ACTIVITY:
+        yield query("stir_session", session=session)
+    return head
 
 
 def enter_adding(
@@ -68,36 +70,29 @@ def enter_adding(
 ) -> Operation[Head | Written]:
     """Begin a write that adds messages, which are then to be placed. If these very messages were
     written before, the result of that."""
-    head = yield from _raise(user, session, token, drafts, active=True)
-    if head is not None:
-        return head
-    yield from check_session(user, session)
-    if first := (yield from already_written(user, session, drafts)):
-        return first
-    raise Fenced(session=session, token=token)
+    head = maybe((yield _raise(user, session, token, drafts)), Head)
+    if head is None:
+        yield from check_session(user, session)
+        if first := (yield from already_written(user, session, drafts)):
+            return first
+        raise Fenced(session=session, token=token)
+    if head.quiet >= ACTIVITY:
+        yield query("stir_session", session=session)
+    return head
 
 
 def _raise(
-    user: UserId,
-    session: SessionId,
-    token: Token | None,
-    drafts: tuple[Draft, ...],
-    *,
-    active: bool,
-) -> Operation[Head | None]:
-    rows = yield query(
+    user: UserId, session: SessionId, token: Token | None, drafts: tuple[Draft, ...]
+) -> Query:
+    return query(
         "raise_revision",
         user=user,
         session=session,
         token=token,
         adds=len(drafts),
-        answers=any(draft.role == "assistant" for draft in drafts),
+        answers="assistant" in [draft.role for draft in drafts],
         last=drafts[-1].id if drafts else None,
     )
-    head = maybe(rows, Head)
-    if head is not None and active and head.quiet >= ACTIVITY:
-        yield query("stir_session", session=session)
-    return head
 
 
 def check_session(user: UserId, session: SessionId) -> Operation[None]:
@@ -144,7 +139,8 @@ def insert(
     turn: TurnId | None,
     draft: Draft,
 ) -> Operation[None]:
-    yield from name_blobs(user, session, attachments(draft.parts))
+    if blobs := attachments(draft.parts):
+        yield from name_blobs(user, session, blobs)
     yield query(
         "insert_message",
         message=draft.id,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from roost.core.clock import Clock
-from roost.store.operations import Operation, Query, Rows
+from roost.store.operations import Operation
 from roost.store.sqlite.connect import Connection
 from roost.store.statements import Statement
 
@@ -23,17 +23,15 @@ class Runner:
         self._clock = clock
 
     def run(self, operation: Operation[T]) -> T:
+        # Everyone in the group waits for this loop, so it takes few steps. A query is made for one
+        # run, so that its parameters may be completed in place.
+        statements, rows, send = self._statements, self._connection.rows, operation.send
         now = self._clock.now()
         try:
             query = next(operation)
             while True:
-                query = operation.send(self._rows(query, now))
+                statement = statements[query.name]
+                query.parameters["now"] = now
+                query = send(rows(statement.sql, statement.values(query.parameters)))
         except StopIteration as stop:
             return stop.value
-
-    def _rows(self, query: Query, now: int) -> Rows:
-        statement = self._statements[query.name]
-        parameters = query.parameters
-        if "now" in statement.parameters:
-            parameters = {**parameters, "now": now}
-        return self._connection.rows(statement.sql, parameters)

@@ -210,13 +210,24 @@ class Writer:
         return outcomes
 
     def _run_all(self, operations: list[Callable[[], Operation[object]]]) -> list[Outcome]:
+        """At first without savepoints, which cost a tenth of the time: few operations ever fail,
+        and if one does, the whole group is run again, each guarded."""
+        outcomes: list[Outcome] = []
+        for operation in operations:
+            outcome = self._run_one(operation)
+            outcomes.append(outcome)
+            if outcome.error is not None:
+                break
+        else:
+            return outcomes
+        self._connection.rows("ROLLBACK")
+        self._connection.rows("BEGIN IMMEDIATE")
         if len(operations) > 1:
-            return [self._run_guarded(operation) for operation in operations]
-        outcome = self._run_one(operations[0])
-        if outcome.error is not None:
-            self._connection.rows("ROLLBACK")
-            self._connection.rows("BEGIN")
-        return [outcome]
+            outcomes = [self._run_guarded(operation) for operation in operations]
+        for outcome in outcomes:
+            if outcome.error is not None and not isinstance(outcome.error, RoostError):
+                log.error("a store operation failed", exc_info=outcome.error)
+        return outcomes
 
     def _run_guarded(self, operation: Callable[[], Operation[object]]) -> Outcome:
         """In a savepoint, so that one that fails leaves nothing behind and takes nobody along."""
@@ -229,18 +240,15 @@ class Writer:
 
     def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
         try:
-            outcome = Outcome(self._runner.run(operation()))
+            return Outcome(self._runner.run(operation()))
         except apsw.ConstraintError as error:
-            outcome = Outcome(error=explain(error, self._path))
+            return Outcome(error=explain(error, self._path))
         except apsw.Error:
             # Most of these (a full disk, a failing read) end the whole transaction in SQLite; the
             # rest are treated alike.
             raise
         except Exception as error:  # noqa: BLE001 (it goes to the caller, and to the log)
-            outcome = Outcome(error=error)
-        if outcome.error is not None and not isinstance(outcome.error, RoostError):
-            log.error("a store operation failed", exc_info=outcome.error)
-        return outcome
+            return Outcome(error=error)
 
     def _roll_back(self) -> None:
         try:

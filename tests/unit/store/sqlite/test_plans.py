@@ -77,3 +77,15 @@ def test_claims_look_at_what_waits_and_at_nothing_else(database: Path) -> None:
     assert plan(database, "queued_sessions")[0] == "SCAN t USING INDEX turns_arrival"
     assert "USING INDEX leases_held" in plan(database, "claimed_sessions")[0]
     assert "USING INDEX turns_interrupted" in plan(database, "continuable_turns")[0]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_parameters_are_numbered_as_sqlite_numbers_them(database: Path, name: str) -> None:
+    """They are bound by position."""
+    statement = STATEMENTS[name]
+    connection = connect_reader(database)
+    cursor = connection.cursor()
+    given = dict.fromkeys(statement.parameters)
+    cursor.execute(f"EXPLAIN {statement.sql}", given)  # pyright: ignore[reportUnknownMemberType]
+    assert cursor.bindings_names == statement.parameters
+    connection.close()

@@ -71,6 +71,31 @@ async def test_operation_that_raises_takes_back_its_own_writes_only(tmp_path: Pa
     assert await reopened(tmp_path, keys) == ["first", "fourth"]
 
 
+async def test_bug_in_an_operation_is_logged_once(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        with capture_logs() as logs:
+            await together(engine, put("first"), raising("second", ValueError("a bug")))
+            await together(engine, raising("alone", ValueError("a bug")))
+        assert [entry["event"] for entry in logs] == ["a store operation failed"] * 2
+
+
+async def test_operation_sees_what_those_before_it_in_the_group_did(tmp_path: Path) -> None:
+    """Also where the group had to be run again, because one of them failed."""
+
+    def count() -> Operation[int]:
+        rows = yield query("get_setting", user="", key="count")
+        value = int(str(rows[0][0])) + 1 if rows else 1
+        yield query("put_setting", user="", key="count", value=str(value))
+        return value
+
+    async with engine_in(tmp_path) as engine:
+        assert await together(engine, count, count, count) == [1, 2, 3]
+        *counted, failed = await together(engine, count, count, raising("x", Conflict("no")))
+        assert counted == [4, 5]
+        assert isinstance(failed, Conflict)
+        assert await engine.write(count) == 6
+
+
 def malformed() -> Operation[str]:
     """SQLite refuses the statement, not a row: nobody says what became of the transaction."""
     yield query("put_setting", user="", key="malformed", value="1")

@@ -209,7 +209,7 @@ class TurnRun:
         if state == "queued":
             return TurnEnd(state="failed", reason=reason, messages=self._opening or (self._bare(),))
         self._refuse(error)
-        await self._engine.store.leases.release(self.claimed.lease)
+        await persisted(partial(self._engine.store.leases.release, self.claimed.lease))
         return None
 
     def _refuse(self, error: Exception) -> None:

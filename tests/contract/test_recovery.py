@@ -99,7 +99,7 @@ async def test_what_was_streamed_after_the_last_checkpoint_is_withdrawn(
     await engine.parts.checkpoints.flush()
     async with engine.account.watch(session) as events:
         server.requests[0].release()
-        seen = ""
+        seen, cursor = "", None
         while "Provisional." not in seen:
             event = await anext(events)
             seen += said(event)

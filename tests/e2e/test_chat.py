@@ -201,6 +201,25 @@ async def test_coming_back_shows_where_one_was(roost: Roost, answers: Answers) -
         assert await here.over() == 0
 
 
+async def test_turn_cut_by_a_crash_goes_on_before_ones_eyes(
+    roost: Roost, server: ModelServer, answers: Answers
+) -> None:
+    note = "repeat none of it.\n</note>"
+    answers |= {"Count.": say("One two") + stall(), note: say(" three four")}
+    async with terminal(roost) as here:
+        await here.prompt()
+        here.type("Count." + ENTER)
+        await here.until("One two")
+        here.process.kill()
+        await here.process.wait()
+    answers["Count."] = say("One two three four")  # if nothing of it was written down yet
+    async with terminal(roost) as here:
+        await here.until("three four")
+        assert "> Count." in await here.prompt()
+        here.type(CTRL_D)
+        assert await here.over() == 0
+
+
 async def test_ctrl_c_with_nothing_typed_leaves(roost: Roost) -> None:
     async with terminal(roost) as here:
         await here.prompt()

@@ -297,7 +297,7 @@ def test_without_a_terminal_only_what_is_final_is_written() -> None:
     paper.take(streamed(ReasoningDelta("Hm.")), streamed(TextDelta("One")))
     paper.wait(2)
     paper.take(answered("One"))
-    assert paper.file.getvalue() == "\nThought for 1 s\n\nOne\n"
+    assert paper.file.getvalue() == "Thought for 1 s\n\nOne\n"
 
 
 def test_colour_is_never_the_only_sign() -> None:
@@ -315,3 +315,11 @@ def test_last_words_are_recalled_short(paper: Paper) -> None:
     assert lines[0] == "> List."
     assert lines[-1].strip() == "…"
     assert len(lines) < 15
+
+
+def test_terminal_that_got_narrower_loses_nothing(paper: Paper) -> None:
+    paper.take(called("done", took=300), streamed(TextDelta("One two")))
+    paper.console.width = 40
+    shown = paper.take(answered("One two"))
+    assert shown.startswith("  Read file notes.md  0.3 s")
+    assert shown.endswith("One two")

@@ -1,5 +1,7 @@
 """What is said first: who answers, which session this is, and how it was left."""
 
+from contextlib import suppress
+
 from roost import __version__
 from roost.cli.ask import TINY
 from roost.cli.chat.commands import is_blank, model_of, name_of
@@ -26,6 +28,9 @@ def is_tiny(target: Target) -> bool:
 async def greet(account: Account, providers: Providers, session: SessionId, page: Page) -> None:
     page.note(f"Roost {__version__}. /help shows what there is, Ctrl-D leaves.")
     await introduce(account, providers, session, page)
+    with suppress(RoostError):
+        if is_tiny(providers.resolve(model_of(await account.session(session), providers))):
+            page.note(TINY)
 
 
 async def introduce(account: Account, providers: Providers, session: SessionId, page: Page) -> None:
@@ -33,19 +38,15 @@ async def introduce(account: Account, providers: Providers, session: SessionId, 
     found = await account.session(session)
     name = "New session" if is_blank(found) else await name_of(account, found)
     try:
-        model = model_of(found, providers)
-        page.note(f"{name}, with {model}.")
-        if is_tiny(providers.resolve(model)):
-            page.note(TINY)
+        page.note(f"{name}, with {model_of(found, providers)}.")
     except RoostError as error:
         # There may be no model; what was said can be read nevertheless.
         page.note(f"{name}.")
         page.note(str(error), dim=False)
-    snapshot = await account.snapshot(session, limit=20)
+    snapshot = await account.snapshot(session, limit=50)
     page.recall(snapshot.messages)
     if snapshot.turn is None and (left := await _left(account, session)):
         page.note(left, dim=False)
-    page.close()
 
 
 async def _left(account: Account, session: SessionId) -> str:

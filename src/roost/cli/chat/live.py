@@ -12,6 +12,7 @@ class Live:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._drawn: list[str] = []
+        self._width = 0
         self._enabled = console.is_terminal and not console.is_dumb_terminal
 
     def show(self, content: Sequence[RenderableType]) -> None:
@@ -39,6 +40,9 @@ class Live:
         return captured.get().split("\n")[:-1]
 
     def _draw(self, lines: list[str]) -> None:
+        if self._width != self._console.width:
+            # What stood there was wrapped anew: better twice on the screen than too much erased.
+            self._drawn, self._width = [], self._console.width
         same = 0
         for old, new in zip(self._drawn, lines, strict=False):
             if old != new:

@@ -39,6 +39,7 @@ _OPEN = ("requested", "waiting", "running")
 _RECALLED_LINES = 6
 
 Kind = Literal["block", "line"]
+"""Blocks stand apart from all else, lines only from blocks."""
 
 
 class Page:
@@ -49,7 +50,7 @@ class Page:
         self._console = console
         self._clock = clock
         self._live = Live(console)
-        self._last: Kind | None = "line"
+        self._last: Kind | Literal["blank", "typed"] = "blank"
         self._mine: set[TurnId] = set()
         self._watching = False
         self._seen = 0
@@ -75,27 +76,26 @@ class Page:
         self._mine.add(turn)
 
     def begin(self) -> None:
-        """A turn is waited for from now on."""
-        self._last = None
-        self._said = 0
+        """Something is waited for from now on."""
         self._since = self._clock()
 
     def pause(self) -> None:
-        """Something else writes on the screen now: leave nothing there that could still change."""
+        """Nothing is waited for, or something else writes on the screen now: leave nothing there
+        that could still change."""
         self._settle_text()
         self._settle_thought()
         self._since = None
         self._live.clear()
 
-    def go_on(self) -> None:
-        """It does no more."""
-        self._last = None
-        self._since = self._clock()
+    def make_room(self) -> None:
+        """There will be a prompt."""
+        if self._last != "blank":
+            self._console.print()
+        self._last = "blank"
 
-    def close(self) -> None:
-        """Nothing is waited for any more."""
-        self.pause()
-        self._console.print()
+    def typed(self) -> None:
+        """There was one, and what was typed stays."""
+        self._last = "typed"
 
     @property
     def patience(self) -> float:
@@ -135,6 +135,9 @@ class Page:
     def note(self, text: str, *, dim: bool = True) -> None:
         """A line of Roost's own. It comes from anywhere, so it is made harmless."""
         self._print(Text(harmless(text), "dim" if dim else ""), kind="line")
+
+    def question(self, lines: Sequence[str]) -> None:
+        self._print(Text(harmless("\n".join(lines)), "bold"), kind="block")
 
     # Events.
 
@@ -278,7 +281,7 @@ class Page:
         self._last = kind
 
     def _gap(self, kind: Kind) -> bool:
-        return kind == "block" or self._last != kind
+        return self._last != "blank" and (kind == "block" or self._last != kind)
 
     def _draw_soon(self) -> None:
         if self._clock() - self._drawn_at >= FRAME:

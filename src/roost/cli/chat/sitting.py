@@ -59,7 +59,9 @@ class Sitting:
 
     async def _read(self) -> str:
         """A line; nothing, if a turn begins meanwhile without one."""
-        return await self._typed(self._prompt.read(), lambda: self._standing.busy) or ""
+        self._page.make_room()
+        line = await self._typed(self._prompt.read(), lambda: self._standing.busy)
+        return line or ""
 
     async def _do(self, line: str) -> Outcome:
         try:
@@ -74,9 +76,7 @@ class Sitting:
         if outcome.turn is not None:
             self._standing.began(outcome.turn)
         if outcome.say:
-            self._page.begin()
             self._page.note(outcome.say, dim=False)
-            self._page.close()
         return outcome
 
     async def _send(self, line: str) -> Outcome:
@@ -106,6 +106,7 @@ class Sitting:
             while self._standing.busy:
                 if (question := self._standing.question) is not None and cancelling is None:
                     cancelling = await self._answer(question)
+                    self._page.begin()
                     continue
                 await self._happening()
                 if self._keys.leave.is_set():
@@ -116,7 +117,7 @@ class Sitting:
                         raise Left
                     cancelling = asyncio.create_task(self._cancel())
         finally:
-            self._page.close()
+            self._page.pause()
             if cancelling is not None:
                 await asyncio.wait([cancelling])
 
@@ -151,8 +152,7 @@ class Sitting:
     async def _answer(self, asked: Approval) -> asyncio.Task[None] | None:
         """Put a question, unless someone else answers it first. Ctrl-C stops the turn instead."""
         self._page.pause()
-        for line in words.question_lines(asked, self._standing.call(asked)):
-            self._page.note(line, dim=False)
+        self._page.question(words.question_lines(asked, self._standing.call(asked)))
         try:
             decision, text = await self._decision(asked)
             if decision is not None:
@@ -163,8 +163,6 @@ class Sitting:
         except RoostError as error:
             self._page.note(str(error), dim=False)
             await self._until_settled(asked)
-        finally:
-            self._page.go_on()
         return None
 
     async def _decision(self, asked: Approval) -> tuple[Decision | None, str | None]:
@@ -195,7 +193,9 @@ class Sitting:
             while not over():
                 await self._first(reading, self._feed.ready(), self._keys.leave.wait())
                 if reading.done():
-                    return reading.result()
+                    line = reading.result()
+                    self._page.typed()
+                    return line
                 if self._keys.leave.is_set():
                     raise Left
                 event = await self._event()

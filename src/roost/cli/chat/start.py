@@ -41,7 +41,7 @@ def chat(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wi
     if wish.new and wish.session is not None:
         raise InvalidInput("--new and --session exclude one another. Give one of them.")
     message = wish.message
-    if message is None and not sys.stdin.isatty():
+    if message is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         message = sys.stdin.read().removesuffix("\n")
     if message is not None and not message.strip():
         raise InvalidInput('Say something: roost chat "..."')
@@ -101,4 +101,5 @@ async def _talk(room: Room, prompt: Prompt, received: Signals) -> None:
             return
         room = room._replace(session=chosen)
         page = Page(console)
+        page.typed()
         await introduce(room.account, room.providers, room.session, page)

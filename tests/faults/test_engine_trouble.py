@@ -1,0 +1,168 @@
+"""Trouble around a running turn: the model's server dies, or a tool stalls."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from roost.core.clock import SystemClock
+from roost.core.events import Rewound, SessionEvent
+from roost.core.messages import ToolResultPart, plain_text
+from roost.testing.models import ModelServer, call, say, stall
+from roost.tools.base import ToolContext
+from tests.engine import ECHO, Engine, FunctionTool, said, started
+
+STOPS_WITHIN = 1.0
+
+
+async def _forever(arguments: str, context: ToolContext) -> str:
+    context.show("so far")
+    await asyncio.Event().wait()
+    raise AssertionError("it waits for ever")
+
+
+class Mortal:
+    """A model server that can die in the middle of what it says, and come back where it was."""
+
+    def __init__(self) -> None:
+        self._life = AsyncExitStack()
+        self._port = 0
+
+    async def live(self) -> ModelServer:
+        server = await self._life.enter_async_context(ModelServer(port=self._port))
+        self._port = urlsplit(server.url).port or 0
+        return server
+
+    async def die(self) -> None:
+        await self._life.aclose()
+
+
+@pytest.fixture
+async def mortal() -> AsyncGenerator[Mortal]:
+    mortal = Mortal()
+    try:
+        yield mortal
+    finally:
+        await mortal.die()
+
+
+async def test_answer_of_a_server_that_died_is_withdrawn_and_asked_for_again(
+    tmp_path: Path, mortal: Mortal
+) -> None:
+    server = await mortal.live()
+    server.plan(say("Half an answer") + stall())
+    async with started(Engine(tmp_path, server, clock=SystemClock())) as engine:
+        session = await engine.session()
+        async with engine.account.watch(session) as events:
+            turn = await engine.account.send(session, "Question")
+            seen: list[SessionEvent] = []
+            while "answer" not in "".join(map(said, seen)):
+                seen.append(await anext(events))
+            await mortal.die()
+            while not isinstance(seen[-1], Rewound):
+                seen.append(await anext(events))
+        server = await mortal.live()
+        server.otherwise(say("A whole answer."))
+        assert (await engine.ended(turn.id)).state == "completed"
+        assert await engine.texts(session) == ["Question", "A whole answer."]
+        assert [request.refused for request in server.requests] == [None]
+
+
+@pytest.mark.contract("D6")
+async def test_cancel_while_the_server_is_gone(tmp_path: Path, mortal: Mortal) -> None:
+    server = await mortal.live()
+    server.plan(say("Half an answer") + stall())
+    async with started(Engine(tmp_path, server, clock=SystemClock())) as engine:
+        session = await engine.session()
+        turn = await engine.account.send(session, "Question")
+        async with engine.account.watch(session) as events:
+            seen: list[SessionEvent] = []
+            while "answer" not in "".join(map(said, seen)):
+                seen.append(await anext(events))
+            await mortal.die()
+            while not isinstance(seen[-1], Rewound):
+                seen.append(await anext(events))
+        async with asyncio.timeout(STOPS_WITHIN):
+            assert await engine.account.cancel(session)
+        assert (await engine.ended(turn.id)).state == "cancelled"
+        server = await mortal.live()
+        server.otherwise(say("Back again."))
+        assert (await engine.say(session, "And now?")).state == "completed"
+
+
+@pytest.mark.contract("D3")
+async def test_crash_while_the_server_is_gone(tmp_path: Path, mortal: Mortal) -> None:
+    server = await mortal.live()
+    server.plan(say("Half an answer") + stall())
+    async with started(Engine(tmp_path, server, clock=SystemClock())) as engine:
+        session = await engine.session()
+        turn = await engine.account.send(session, "Question")
+        await engine.streamed(session, "answer")
+        await mortal.die()
+        await engine.crash()
+        server = await mortal.live()
+        server.otherwise(say("Back again."))
+        await engine.start()
+        await engine.reached(turn.id, "completed")
+        assert (await engine.texts(session))[-1] == "Back again."
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+async def test_stalled_tool_is_ended_by_its_time(tmp_path: Path, server: ModelServer) -> None:
+    stalls = FunctionTool("stalls", _forever, seconds=0.1)
+    engine = Engine(tmp_path, server, clock=SystemClock(), tools=(stalls, ECHO))
+    async with started(engine):
+        server.plan(call("echo", {"text": "1"}) + call("stalls", {}), say("Never mind."))
+        session = await engine.session()
+        assert (await engine.say(session, "Go")).state == "completed"
+        first, second = (await engine.messages(session))[2].parts
+        assert isinstance(first, ToolResultPart)
+        assert isinstance(second, ToolResultPart)
+        assert (first.error, second.error) == (False, True)
+        assert plain_text(second.content) == "The tool was stopped: it took longer than 0.1 s."
+
+
+@pytest.mark.contract("D6")
+async def test_stalled_tool_is_ended_by_cancel_and_its_output_kept(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    stalls = FunctionTool("stalls", _forever, seconds=600)
+    engine = Engine(tmp_path, server, clock=SystemClock(), tools=(stalls,))
+    async with started(engine):
+        server.plan(call("stalls", {}), say("Never mind."))
+        session = await engine.session()
+        turn = await engine.account.send(session, "Go")
+        async with engine.account.watch(session) as events:
+            while "so far" not in str(await anext(events)):
+                pass
+        async with asyncio.timeout(STOPS_WITHIN):
+            assert await engine.account.cancel(session)
+        assert (await engine.ended(turn.id)).state == "cancelled"
+        (result,) = (await engine.messages(session))[-1].parts
+        assert isinstance(result, ToolResultPart)
+        assert "so far" in plain_text(result.content)
+        await engine.account.proceed(session)
+        assert (await engine.ended(turn.id)).state == "completed"
+        assert server.requests[-1].refused is None
+
+
+async def test_stalled_tool_does_not_hold_up_the_end(tmp_path: Path, server: ModelServer) -> None:
+    stalls = FunctionTool("stalls", _forever, seconds=600)
+    engine = Engine(tmp_path, server, clock=SystemClock(), tools=(stalls,))
+    await engine.start()
+    server.plan(call("stalls", {}))
+    session = await engine.session()
+    await engine.account.send(session, "Go")
+    async with engine.account.watch(session) as events:
+        while "so far" not in str(await anext(events)):
+            pass
+    async with asyncio.timeout(STOPS_WITHIN):
+        await engine.stop()

@@ -28,6 +28,7 @@ from roost.core.messages import FilePart, TextPart
 from roost.core.settings import BaseUrl
 from roost.core.turns import Turn
 from roost.runtime.account import Account
+from roost.runtime.persistence import persisted
 from roost.store.blobs import Blobs
 from roost.store.leases import Lease
 from roost.store.work import Checkpoint, Tick, Work
@@ -120,7 +121,8 @@ class Life:
         known = {session.id for session in await self.account.sessions(limit=200)}
         for session in self.orders.sessions:
             if session not in known:
-                await self.account.create(id=session, origin="test", title="Titled")
+                new = partial(self.account.create, id=session, origin="test", title="Titled")
+                await persisted(new)
         self.say(Opened())
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._beat())
@@ -271,7 +273,7 @@ async def live(folder: Path, orders: Orders, say: Callable[[Line], None]) -> Non
     config, tools = config_of(folder, orders.model), tools_of(folder)
     async with running(config, {}, {}, tools=tools) as roost:
         roost.store.work.tick = TimedTick(roost.store.work, say)  # pyright: ignore[reportAttributeAccessIssue]
-        owner = (await roost.app.owner()).id
+        owner = (await persisted(roost.app.owner)).id
         await Life(roost.app.of(owner), roost.store.of(owner).blobs, orders, say).run()
 
 
@@ -284,8 +286,9 @@ def fork(folder: Path, orders: Orders, out: int) -> int:
         os.write(out, encode(line))
 
     def tell(_: object, method: str, event: structlog.typing.EventDict) -> str:
-        """What is logged as an error must not happen."""
-        if method in ("error", "exception", "critical"):
+        """What is logged as an error must not happen, but for what is in no hurry."""
+        hurries = not str(event.get("event")).startswith("upkeep failed")
+        if method in ("error", "exception", "critical") and hurries:
             say(Broke(f"{event}\n{traceback.format_exc()}"))
         return f"{time.monotonic():.3f} {os.getpid()} {method} {event}"
 

@@ -49,7 +49,7 @@ class Recovery:
         await self._all([self._close(orphan) for orphan in orphans])
         stopped = await self._store.work.continuable(self._window)
         await self._all([self._resume(turn) for turn in stopped])
-        for session in await self._store.work.expire_approvals():
+        for session in await persisted(self._store.work.expire_approvals):
             self._hub.changed(session)
         self._turns.wake()
 

@@ -10,6 +10,7 @@ import pytest
 from roost.core.approvals import Question
 from roost.core.clock import SystemClock
 from roost.core.config import Config, RecoveryConfig, ServerConfig
+from roost.core.errors import Conflict
 from roost.core.events import Changed, MessageAdded, TurnUpdated
 from roost.core.ids import SessionId, new_approval_id
 from roost.core.messages import Part, ToolResultPart, plain_text
@@ -19,6 +20,7 @@ from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
 from tests.engine import ECHO, Engine, FunctionTool, config_for, eventually, said, started
+from tests.store_driver import new_turn
 
 WINDOW = timedelta(minutes=10)
 
@@ -534,3 +536,24 @@ async def test_queue_survives_stop_and_crash(engine: Engine, server: ModelServer
     assert (await turn_of(engine, first)).state == "interrupted"
     texts = [text for text in await engine.texts(session) if text != "Good day."]
     assert texts == ["One", "Two", "Three"]
+
+
+@pytest.mark.contract("D3")
+async def test_what_was_not_begun_when_roost_stops_waits_for_the_next_start(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(say("Half an answer") + stall())
+    busy, other = await engine.session(), await engine.session()
+    await engine.account.send(busy, "Question")
+    await engine.streamed(busy, "answer")
+    new = new_turn("Too late")
+    await engine.store.of(engine.owner.id).queue.submit(other, new)
+    (claimed,) = await engine.store.work.claim_waiting("a test")
+    stopping = asyncio.create_task(engine.parts.turns.stop(0.05))
+    await asyncio.sleep(0)
+    with pytest.raises(Conflict):
+        await engine.parts.turns.take(claimed)
+    await stopping
+    assert (await turn_of(engine, claimed.turn)).state == "queued"
+    await engine.restart()
+    assert (await engine.ended(new.id)).state == "completed"

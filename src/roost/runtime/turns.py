@@ -110,6 +110,10 @@ class Turns:
         while before := self._runs.get(session.id):
             # Its end is durable and its lease free; it is about to leave.
             await before.over.wait()
+        if self._stopping:
+            run.leave()
+            await self._give_back(lease)
+            return
         self._runs[session.id] = run
         self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
         try:
@@ -167,7 +171,7 @@ class Turns:
             await asyncio.wait(self._tasks, timeout=grace)
         for run in list(self._runs.values()):
             run.stop("shutdown")
-        if self._tasks:
+        while self._tasks:
             await asyncio.wait(self._tasks)
 
     # Holding a session while no turn runs: for rewrites, and for what ends it.

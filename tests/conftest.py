@@ -1,6 +1,7 @@
 """What all tests share: a store in a folder of its own, a clock that stands still, two users."""
 
 import os
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -25,7 +26,8 @@ structlog.configure(
         structlog.stdlib.add_log_level,
         structlog.processors.format_exc_info,
         structlog.processors.KeyValueRenderer(key_order=["level", "event"]),
-    ]
+    ],
+    logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
 )
 
 

@@ -42,4 +42,4 @@ async def test_tool_of_the_second_example_can_be_called(tmp_path: Path) -> None:
 
 
 def test_example_has_ten_lines() -> None:
-    assert len(EXAMPLES[0].strip().replace("\n\n", "\n").splitlines()) <= 11
+    assert len([line for line in EXAMPLES[0].splitlines() if line.strip()]) == 10

@@ -67,7 +67,10 @@ async def test_retention_comes_from_the_configuration_and_is_applied_at_the_star
             await roost.store.of(user).queue.submit(session, message("second"))
 
     brief = RetentionConfig(idempotency_keys=timedelta(minutes=30))
-    async with running(Config(data=tmp_path, retention=brief), {}, {}) as roost, asyncio.timeout(10):
+    async with (
+        running(Config(data=tmp_path, retention=brief), {}, {}) as roost,
+        asyncio.timeout(10),
+    ):
         await submit_when_forgotten(roost.store.of(user), session)
 
 

@@ -259,6 +259,19 @@ async def test_keys_typed_too_early_wait_for_the_prompt(
         assert await here.over() == 0
 
 
+async def test_long_answer_is_whole(roost: Roost, answers: Answers) -> None:
+    lines = [f"x{number} = {number}" for number in range(2000)]
+    answers["long"] = say("\n".join(["```python", *lines, "```", "", "The end."]), size=40)
+    async with terminal(roost) as here:
+        await here.prompt()
+        here.type("long" + ENTER)
+        await here.until("The end.")
+        screen = await here.prompt()
+        here.type(CTRL_D)
+        assert await here.over() == 0
+    assert [line.strip() for line in screen.splitlines() if line.startswith("  x")] == lines
+
+
 async def test_sessions_are_left_and_found_again(roost: Roost, server: ModelServer) -> None:
     async with terminal(roost) as here:
         await here.prompt()

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import termios
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +14,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
@@ -71,6 +74,10 @@ class TerminalPrompt:
 
     async def ask(self, question: str) -> str:
         self._answers.app.erase_when_done = True
+        # What was typed before the question was seen is no answer to it.
+        clear_typeahead(self._answers.input)
+        with suppress(termios.error):
+            termios.tcflush(self._answers.input.fileno(), termios.TCIFLUSH)
         return await self._answers.prompt_async(question, handle_sigint=False)
 
     def offer(self, text: str) -> None:
@@ -113,10 +120,17 @@ def _keys(leave: type[Exception]) -> KeyBindings:
     return keys
 
 
+class _File(FileHistory):
+    def store_string(self, string: str) -> None:
+        """A full disk is no reason to lose the line itself."""
+        with suppress(OSError):
+            super().store_string(string)
+
+
 def _history(path: Path) -> History:
     """What was typed is as private as what was answered."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return _File(path)

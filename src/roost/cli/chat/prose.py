@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from pygments.token import Comment, Generic, Keyword, Name, Number, String
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.segment import Segment
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 from rich.theme import Theme
 
@@ -41,6 +43,21 @@ THEME = Theme(
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
+_CODE = ANSISyntaxTheme(
+    {
+        Comment: Style(dim=True),
+        Keyword: Style(bold=True),
+        Name.Tag: Style(bold=True),
+        String: Style(color="green"),
+        Number: Style(color="cyan"),
+        Generic.Heading: Style(bold=True),
+        Generic.Subheading: Style(bold=True),
+        Generic.Deleted: Style(color="red"),
+        Generic.Inserted: Style(color="green"),
+    }
+)
+
+
 class _Heading(Heading):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.text
@@ -55,7 +72,7 @@ class _Code(CodeBlock):
         if lexer != "text":
             yield Padding(Text(lexer, "dim"), (0, 0, 0, 2))
         syntax = Syntax(
-            code, lexer, theme="ansi_dark", word_wrap=True, background_color="default", tab_size=4
+            code, lexer, theme=_CODE, word_wrap=True, background_color="default", tab_size=4
         )
         yield Padding(syntax, (0, 0, 0, 2))
 

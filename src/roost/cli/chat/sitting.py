@@ -23,7 +23,6 @@ _DECISIONS: dict[str, Decision] = {
     "yes": "approved",
     "n": "denied",
     "no": "denied",
-    "": "denied",
 }
 
 

@@ -1,5 +1,6 @@
 """Opens Roost on the data folder and finds the session to talk in."""
 
+import asyncio
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -45,7 +46,10 @@ def chat(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wi
         message = sys.stdin.read().removesuffix("\n")
     if message is not None and not message.strip():
         raise InvalidInput('Say something: roost chat "..."')
-    return uvloop.run(_chat(config, keys, environ, wish._replace(message=message)))
+    work = _chat(config, keys, environ, wish._replace(message=message))
+    # uvloop would make the terminal non-blocking to read from it, and with it the output, which is
+    # the same terminal: a long answer could not be written in one piece.
+    return asyncio.run(work) if message is None else uvloop.run(work)
 
 
 async def _chat(

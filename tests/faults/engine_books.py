@@ -327,8 +327,9 @@ class Books:
             if turn.continued > self._doubtful.get(turn.id, 1):
                 yield f"{turn} went on by itself, after {self._doubtful.get(turn.id)}"
         for call in disk.calls.values():
-            if call.state == "unknown":
-                self._doubtful.setdefault(call.turn, disk.turns[call.turn].continued)
+            turn = disk.turns[call.turn]
+            if call.state == "unknown" or (call.state, turn.state) == ("running", "running"):
+                self._doubtful.setdefault(turn.id, turn.continued)
 
     def _take_orphans(self, disk: Disk) -> None:
         for turn in disk.turns.values():

@@ -9,7 +9,8 @@ from rich.console import Console
 from roost.cli.chat.commands import Room
 from roost.cli.chat.keys import Signals
 from roost.cli.chat.pipe import Ends, Transcript, say
-from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta
+from roost.core.errors import Conflict
+from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, TurnUpdated
 from roost.core.ids import TurnId
 from roost.testing import models
 from roost.testing.models import ModelServer, call, cut, fail, stall
@@ -19,6 +20,7 @@ from tests.unit.cli.chatting import (
     answered,
     attempt,
     called,
+    changed,
     ended,
     message,
     rewound,
@@ -91,6 +93,12 @@ def test_turn_that_fails_says_why(pipe: Pipe) -> None:
     )
 
 
+def test_message_behind_a_question_does_not_wait_for_ever(pipe: Pipe) -> None:
+    pipe.transcript.take(changed(TurnUpdated(TurnId("trn_other"), "waiting")))
+    assert pipe.transcript.over
+    assert pipe.err.endswith("Your message comes after it.\n")
+
+
 async def said(room: Room, pipe: Pipe, keys: Signals | None = None) -> int:
     keys = keys or Signals(asyncio.Event(), asyncio.Event())
     return await say(room.account, room.session, "hi", keys, pipe.ends)
@@ -129,3 +137,6 @@ async def test_question_that_nobody_can_answer_here_waits(
         "The turn waits for your answer. `roost chat` takes it.\n"
     )
     assert len(await room.account.approvals()) == 1
+    with pytest.raises(Conflict, match="waits for your answer"):
+        await said(room, pipe)
+    assert not await room.account.queue(room.session)

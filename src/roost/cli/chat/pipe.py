@@ -11,6 +11,7 @@ from roost.cli.chat import words
 from roost.cli.chat.commands import ROUTE
 from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
+from roost.core.errors import Conflict
 from roost.core.events import (
     Changed,
     NoticeDelta,
@@ -28,6 +29,11 @@ from roost.runtime.account import Account
 INTERRUPTED = 130
 _ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
 
+_PARKED = (
+    "The session waits for your answer to a question. `roost chat` in a terminal asks it; --new"
+    " opens another session."
+)
+
 
 class Ends(NamedTuple):
     """Where the answer goes, and where everything else."""
@@ -41,15 +47,18 @@ class Transcript:
 
     def __init__(self, turn: TurnId, ends: Ends) -> None:
         self.state: TurnState = "queued"
+        self.blocked = False
         self._turn = turn
         self._out, self._notes = ends
         self._last = "\n"
         self._shown: list[str] = []
         self._said = 0
+        self._seen = 0
+        self._whole = False
 
     @property
     def over(self) -> bool:
-        return self.state in ENDED or self.state == "waiting"
+        return self.blocked or self.state in ENDED or self.state == "waiting"
 
     def take(self, event: SessionEvent) -> None:
         if isinstance(event, Streamed) and event.cursor.turn == self._turn:
@@ -70,9 +79,16 @@ class Transcript:
 
     def _see(self, event: Changed | Snapshot) -> None:
         for message in event.messages:
-            if message.turn == self._turn and message.role == "assistant":
+            ours = message.turn == self._turn and message.role == "assistant"
+            if ours and message.position > self._seen:
+                self._seen = message.position
                 self._settle(words.plain(message.parts))
+                self._whole = not message.partial
         if isinstance(event, Snapshot):
+            live = (event.turn, *event.queue)
+            if not any(turn is not None and turn.id == self._turn for turn in live):
+                # Its end was among the events that can't be told any more.
+                self._move(TurnUpdated(self._turn, "completed" if self._whole else "failed"))
             return
         for approval in event.approvals:
             if approval.turn == self._turn and approval.state == "pending":
@@ -83,10 +99,14 @@ class Transcript:
         for each in event.events:
             if isinstance(each, TurnUpdated) and each.turn == self._turn:
                 self._move(each)
+            elif isinstance(each, TurnUpdated) and each.state == "waiting":
+                # An earlier turn, which went on by itself.
+                self.blocked = True
+                self._notes.print(f"{_PARKED} Your message comes after it.")
 
     def _move(self, event: TurnUpdated) -> None:
         self.state = event.state
-        if not self.over:
+        if event.state not in ENDED and event.state != "waiting":
             return
         self.close()
         if event.state == "waiting":
@@ -130,6 +150,7 @@ async def say(account: Account, session: SessionId, message: str, keys: Signals,
     async with account.watch(session) as events:
         feed = Feed(events)
         try:
+            await _refuse_if_parked(feed)
             turn = await account.send(session, message, route=ROUTE)
             transcript = Transcript(turn.id, ends)
             try:
@@ -141,6 +162,13 @@ async def say(account: Account, session: SessionId, message: str, keys: Signals,
                 return 0
         finally:
             await feed.close()
+
+
+async def _refuse_if_parked(feed: Feed) -> None:
+    """Behind a question that nobody can answer here, a message would wait for ever."""
+    first = await feed.take()
+    if isinstance(first, Snapshot) and first.turn is not None and first.turn.state == "waiting":
+        raise Conflict(_PARKED)
 
 
 async def _follow(

@@ -24,6 +24,7 @@ from roost.core.approvals import Question
 from roost.core.config import Config, ModelsConfig, ProviderConfig, ServerConfig
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
 from roost.core.ids import BlobId, SessionId, new_approval_id, new_turn_id
+from roost.core.keys import Key
 from roost.core.messages import FilePart, TextPart
 from roost.core.settings import BaseUrl
 from roost.core.turns import Turn
@@ -63,13 +64,22 @@ BEAT = 0.02
 MOST_QUEUED = 3
 
 
+MODELS = ("test/model", "claude/claude-sonnet-5-5", "responses/model")
+"""One for each protocol: what one of them takes as a history, another may refuse."""
+
+KEYS = {"claude": Key("secret")}
+
+
 def config_of(folder: Path, model: str) -> Config:
-    provider = ProviderConfig(vendor="compatible", base_url=BaseUrl(model), models=("model",))
+    url = BaseUrl(model)
+    chat = ProviderConfig(vendor="compatible", base_url=url, models=("model",))
+    claude = ProviderConfig(vendor="anthropic", base_url=url)
+    responses = ProviderConfig(vendor="compatible", base_url=url, wire="openai-responses")
     return Config(
         data=folder / "data",
         server=ServerConfig(grace=timedelta(0)),
         models=ModelsConfig(default="test/model"),
-        providers={"test": provider},
+        providers={"test": chat, "claude": claude, "responses": responses},
     )
 
 
@@ -121,8 +131,9 @@ class Life:
         known = {session.id for session in await self.account.sessions(limit=200)}
         for session in self.orders.sessions:
             if session not in known:
-                new = partial(self.account.create, id=session, origin="test", title="Titled")
-                await persisted(new)
+                model = MODELS[sum(session.encode()) % len(MODELS)]
+                create = partial(self.account.create, origin="test", title="Titled", model=model)
+                await persisted(partial(create, id=session))
         self.say(Opened())
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._beat())
@@ -271,7 +282,7 @@ class TimedTick:
 
 async def live(folder: Path, orders: Orders, say: Callable[[Line], None]) -> None:
     config, tools = config_of(folder, orders.model), tools_of(folder)
-    async with running(config, {}, {}, tools=tools) as roost:
+    async with running(config, KEYS, {}, tools=tools) as roost:
         roost.store.work.tick = TimedTick(roost.store.work, say)  # pyright: ignore[reportAttributeAccessIssue]
         owner = (await persisted(roost.app.owner)).id
         await Life(roost.app.of(owner), roost.store.of(owner).blobs, orders, say).run()

@@ -21,7 +21,7 @@ from tests.engine import eventually
 from tests.faults.engine_books import Books, Reader
 from tests.faults.engine_disk import read_disk
 from tests.faults.engine_lines import Orders
-from tests.faults.engine_process import config_of, tools_of
+from tests.faults.engine_process import KEYS, config_of, tools_of
 from tests.faults.engine_victim import Nursery, Whims, nursery
 from tests.faults.recount import recount
 
@@ -72,7 +72,7 @@ class Scene:
         self.whims.kind = True
         self.server.release()
         config, tools = config_of(self.folder, self.server.openai_url), tools_of(self.folder)
-        async with running(config, {}, {}, tools=tools) as roost:
+        async with running(config, KEYS, {}, tools=tools) as roost:
             owner = (await roost.app.owner()).id
             account = roost.app.of(owner)
             sessions = [session.id for session in await account.sessions(limit=200)]

@@ -13,6 +13,7 @@ from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
 from roost.cli.chat.prompt import Stopped
 from roost.cli.chat.sitting import Sitting
+from roost.core.events import Changed
 from roost.core.ids import SessionId
 from roost.core.messages import plain_text
 from roost.testing.models import ModelServer, call, fail, say, stall
@@ -172,6 +173,21 @@ async def test_ctrl_c_stops_the_turn_and_keeps_what_it_said(
     await seat.person.idle()
     assert seat.shown == ["One two", "Stopped. What it said is kept."]
     assert await seat.types("thanks") == ["One two", "Stopped. What it said is kept.", "Fine."]
+
+
+async def test_ctrl_c_at_once_stops_the_turn_too(seat: Seat, server: ModelServer) -> None:
+    """Whether it waits yet, is just being taken up, or runs."""
+    server.otherwise(stall())
+    for _ in range(10):
+        async with seat.room.account.watch(seat.room.session) as events:
+            await seat.person.types("count")
+            async for event in events:
+                if isinstance(event, Changed):
+                    break
+        seat.keys.stop.set()
+        await seat.person.idle()
+    assert len(seat.shown) == 10
+    assert all(line.startswith("Stopped") for line in seat.shown)
 
 
 async def test_second_ctrl_c_leaves(seat: Seat, server: ModelServer, stubborn: Stubborn) -> None:

@@ -11,7 +11,7 @@ from roost.cli.chat import words
 from roost.cli.chat.commands import ROUTE
 from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
-from roost.core.errors import Conflict
+from roost.core.errors import Conflict, NotFound
 from roost.core.events import (
     Changed,
     NoticeDelta,
@@ -27,6 +27,7 @@ from roost.core.turns import ENDED, TurnState
 from roost.runtime.account import Account
 
 INTERRUPTED = 130
+_BETWEEN = 0.05
 _ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
 
 _PARKED = (
@@ -48,7 +49,7 @@ class Transcript:
     def __init__(self, turn: TurnId, ends: Ends) -> None:
         self.state: TurnState = "queued"
         self.blocked = False
-        self._turn = turn
+        self.turn = turn
         self._out, self._notes = ends
         self._last = "\n"
         self._shown: list[str] = []
@@ -61,13 +62,13 @@ class Transcript:
         return self.blocked or self.state in ENDED or self.state == "waiting"
 
     def take(self, event: SessionEvent) -> None:
-        if isinstance(event, Streamed) and event.cursor.turn == self._turn:
+        if isinstance(event, Streamed) and event.cursor.turn == self.turn:
             for delta in event.deltas.deltas:
                 if isinstance(delta, TextDelta):
                     self._write(delta.text)
                 elif isinstance(delta, NoticeDelta):
                     self._notes.print(harmless(delta.text), style="dim")
-        elif isinstance(event, Rewound) and event.turn == self._turn:
+        elif isinstance(event, Rewound) and event.turn == self.turn:
             self._withdraw()
         elif isinstance(event, Changed | Snapshot):
             self._see(event)
@@ -79,25 +80,25 @@ class Transcript:
 
     def _see(self, event: Changed | Snapshot) -> None:
         for message in event.messages:
-            ours = message.turn == self._turn and message.role == "assistant"
+            ours = message.turn == self.turn and message.role == "assistant"
             if ours and message.position > self._seen:
                 self._seen = message.position
                 self._settle(words.plain(message.parts))
                 self._whole = not message.partial
         if isinstance(event, Snapshot):
             live = (event.turn, *event.queue)
-            if not any(turn is not None and turn.id == self._turn for turn in live):
+            if not any(turn is not None and turn.id == self.turn for turn in live):
                 # Its end was among the events that can't be told any more.
-                self._move(TurnUpdated(self._turn, "completed" if self._whole else "failed"))
+                self._move(TurnUpdated(self.turn, "completed" if self._whole else "failed"))
             return
         for approval in event.approvals:
-            if approval.turn == self._turn and approval.state == "pending":
+            if approval.turn == self.turn and approval.state == "pending":
                 self.close()
                 call = next((each for each in event.calls if each.call == approval.call), None)
                 for line in words.question_lines(approval, call):
                     self._notes.print(line)
         for each in event.events:
-            if isinstance(each, TurnUpdated) and each.turn == self._turn:
+            if isinstance(each, TurnUpdated) and each.turn == self.turn:
                 self._move(each)
             elif isinstance(each, TurnUpdated) and each.state == "waiting":
                 # An earlier turn, which went on by itself.
@@ -174,7 +175,7 @@ async def _refuse_if_parked(feed: Feed) -> None:
 async def _follow(
     account: Account, session: SessionId, feed: Feed, transcript: Transcript, keys: Signals
 ) -> int:
-    stopping = asyncio.create_task(_stop(account, session, keys))
+    stopping = asyncio.create_task(_stop(account, session, transcript.turn, keys))
     try:
         while not transcript.over:
             event = await feed.take()
@@ -189,7 +190,7 @@ async def _follow(
         await asyncio.wait([stopping])
 
 
-async def _stop(account: Account, session: SessionId, keys: Signals) -> None:
+async def _stop(account: Account, session: SessionId, turn: TurnId, keys: Signals) -> None:
     """Ctrl-C stops the turn, and the stopped turn ends the program."""
     waits = [asyncio.create_task(each.wait()) for each in keys]
     try:
@@ -197,4 +198,10 @@ async def _stop(account: Account, session: SessionId, keys: Signals) -> None:
     finally:
         for wait in waits:
             wait.cancel()
-    await account.cancel(session)
+    while True:
+        try:
+            return await account.remove_queued(turn)
+        except (Conflict, NotFound):
+            await account.cancel(session)
+        # Its end has to be told yet; or it was just between its claim and its beginning.
+        await asyncio.sleep(_BETWEEN)

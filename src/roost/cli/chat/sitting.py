@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -24,6 +25,9 @@ _DECISIONS: dict[str, Decision] = {
     "n": "denied",
     "no": "denied",
 }
+
+
+_BETWEEN = 0.05
 
 
 class Left(Exception):
@@ -60,6 +64,7 @@ class Sitting:
         """A line; nothing, if a turn begins meanwhile without one."""
         self._page.make_room()
         line = await self._typed(self._prompt.read(), lambda: self._standing.busy)
+        self._keys.stop.clear()  # from here on it is for what this line begins
         return line or ""
 
     async def _do(self, line: str) -> Outcome:
@@ -98,7 +103,6 @@ class Sitting:
 
     async def _follow(self) -> None:
         """Show what happens until nothing is under way."""
-        self._keys.stop.clear()
         self._page.begin()
         cancelling: asyncio.Task[None] | None = None
         try:
@@ -118,7 +122,7 @@ class Sitting:
         finally:
             self._page.pause()
             if cancelling is not None:
-                await asyncio.wait([cancelling])
+                await _dismiss([cancelling])
 
     async def _happening(self) -> None:
         """One event, or a signal, or a little time."""
@@ -134,15 +138,17 @@ class Sitting:
             await self._take()
 
     async def _cancel(self) -> None:
-        """Stop what is under way, or what is about to be."""
+        """Stop the turn under way, or the one that is about to be."""
+        turn = self._standing.current
         try:
-            if await self._account.cancel(self._room.session):
-                return
-            for turn in self._standing.queued:
-                try:
-                    await self._account.remove_queued(turn)
-                except (Conflict, NotFound):
+            while turn is not None and (state := self._standing.state(turn)) is not None:
+                if state == "queued":
+                    with suppress(Conflict, NotFound):  # it has begun, or ended
+                        await self._account.remove_queued(turn)
+                else:
                     await self._account.cancel(self._room.session)
+                # Its end has to be told yet; or it was just between its claim and its beginning.
+                await asyncio.sleep(_BETWEEN)
         except RoostError as error:
             self._page.note(str(error), dim=False)
 

@@ -20,8 +20,14 @@ class Standing:
         return bool(self._open)
 
     @property
-    def queued(self) -> Sequence[TurnId]:
-        return [turn for turn, state in self._open.items() if state == "queued"]
+    def current(self) -> TurnId | None:
+        """The turn under way, or the one that is next."""
+        under_way = [turn for turn, state in self._open.items() if state != "queued"]
+        return next(iter([*under_way, *self._open]), None)
+
+    def state(self, turn: TurnId) -> TurnState | None:
+        """None once it has ended."""
+        return self._open.get(turn)
 
     @property
     def question(self) -> Approval | None:

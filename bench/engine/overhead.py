@@ -18,7 +18,7 @@ from roost.testing.models.script import Call, Reply, Say, Script
 TOKENS = 50
 HISTORY = 200
 SESSIONS = 6
-TURNS = 15
+TURNS = 20
 """In each session, after a few to warm up: its history grows to 240 messages meanwhile."""
 WARM = 5
 

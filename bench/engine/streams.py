@@ -25,6 +25,7 @@ STARTING = 3.0
 """Streams begin one after the other over this time, as they do in life."""
 MARGIN = 1.0
 """Between that and what is measured, and again before the first of them ends."""
+DEADLINE = 240.0
 TOKENS = round((STARTING + MARGIN + SECONDS + MARGIN) / PACE)
 MODEL = f"paced-{TOKENS}"
 
@@ -137,7 +138,7 @@ class _Watch:
 
 async def _together(streams: Iterable[Stream], url: str, commits: Callable[[], int]) -> Run:
     watch = _Watch()
-    async with asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as tasks:
         for stream in streams:
             tasks.create_task(stream(watch.seen))
             await asyncio.sleep(STARTING / STREAMS)

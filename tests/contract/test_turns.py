@@ -122,6 +122,21 @@ async def test_cancel_while_a_checkpoint_is_written(engine: Engine, server: Mode
 
 
 @pytest.mark.contract("D6")
+async def test_cancel_finds_a_turn_that_is_just_being_taken_up(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.otherwise(stall())
+    session = await engine.session()
+    for ticks in range(30):
+        turn = await engine.account.send(session, "Go")
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        assert await engine.account.cancel(session, turn.id)
+        found = await engine.store.of(engine.owner.id).turns.get(turn.id)
+        assert found.state in ("cancelled", "removed")
+
+
+@pytest.mark.contract("D6")
 async def test_cancel_with_nothing_under_way_says_so(engine: Engine) -> None:
     session = await engine.session()
     assert not await engine.account.cancel(session)
@@ -292,6 +307,19 @@ async def test_session_gets_a_title_after_its_first_answer(
         return (await engine.account.session(session)).title
 
     assert await eventually(title) == "Greetings at noon"
+
+
+@pytest.mark.contract("D9")
+async def test_session_without_a_title_is_named_by_its_first_words_at_the_end(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(stall(), model="small")
+    session = await engine.session(title=None)
+    await engine.say(session, "How do herons sleep?")
+    await server.request(1)
+    await engine.restart()
+    found = await engine.account.session(session)
+    assert (found.title, found.title_by) == ("How do herons sleep?", "model")
 
 
 @pytest.mark.contract("D7")

@@ -25,7 +25,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as it stands. `answer` is JSON, `answered_on` the route it came from."""
+    """A question as it stands. `answer` is what the person wrote, `answered_on` the route it came
+    from."""
 
     id: ApprovalId
     session: SessionId

@@ -1,7 +1,7 @@
 """What one user can do with Roost. Every surface goes through here; none talks to the store."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple
 
 from roost.agent.loop import Agent
@@ -213,10 +213,22 @@ class Account:
         await self._store.queue.remove(turn)
         self._hub.changed(found.session)
 
-    async def cancel(self, session: SessionId) -> bool:
-        """Stop the turn under way. What it said is kept, and what waits goes on after it."""
+    async def cancel(self, session: SessionId, turn: TurnId | None = None) -> bool:
+        """Stop the turn under way, or the named one if it has not ended, also before it starts.
+        What it said is kept, and what waits goes on after it. Whether there was one to stop."""
         await self.session(session)  # whose it is
-        return await self._turns.cancel(self._user, session)
+        if turn is None:
+            return await self._turns.cancel(self._user, session)
+        while (found := await self._store.turns.get(turn)).state not in ENDED:
+            if found.session != session:
+                raise NotFound("turn", turn)
+            # It may be taken up, or end, at any moment: whatever it has become is looked at again.
+            with suppress(Conflict):
+                if found.state == "queued":
+                    await self.remove_queued(turn)
+                else:
+                    await self._turns.cancel(self._user, session)
+        return found.state in ("cancelled", "removed")
 
     async def proceed(self, session: SessionId) -> Turn:
         """Go on with the last turn, if it stopped short."""

@@ -63,6 +63,7 @@ class TurnRun:
         self._engine = engine
         self._store = engine.store.of(claimed.session.user)
         self._automatic = automatic
+        self.end: TurnEnd | None = None
         self._agent: Agent | None = None
         self._opening: tuple[Draft, ...] | None = None
         self._stopped: Stop | None = None
@@ -232,6 +233,7 @@ class TurnRun:
             written = await self._journal.end(end)
             if agent is not None:
                 agent.remember(end.messages, Position(written.epoch, written.head))
+        self.end = end
         return end
 
 

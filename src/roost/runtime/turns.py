@@ -39,6 +39,8 @@ class Turns:
         self._asking = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
         self._work = asyncio.Event()
+        self._claiming = asyncio.Lock()
+        """Held from a claim until its turns are in `_runs`: nobody looks for one in between."""
         self._stopping = False
 
     def __len__(self) -> int:
@@ -71,9 +73,10 @@ class Turns:
     async def _claim_waiting(self) -> None:
         holder = new_holder("turn")
         claim = partial(self._store.work.claim_waiting, holder, limit=GROUP)
-        claimed = await persisted(claim)
-        for each in claimed:
-            self._hand_on(each)
+        async with self._claiming:
+            claimed = await persisted(claim)
+            for each in claimed:
+                self._hand_on(each)
         if len(claimed) == GROUP:
             self.wake()
 
@@ -102,19 +105,30 @@ class Turns:
     def take(self, claimed: Claimed, *, automatic: bool = False) -> asyncio.Future[None]:
         """Run a turn whose session is held already. Done once it runs."""
         run = TurnRun(self._engine, claimed, automatic=automatic)
-        self._spawn(self._see_through(run))
+        before = self._runs.get(claimed.session.id)
+        self._runs[claimed.session.id] = run
+        self._spawn(self._see_through(run, before))
         return run.began
 
-    async def _see_through(self, run: TurnRun) -> None:
-        session, lease = run.claimed.session, run.claimed.lease
-        while before := self._runs.get(session.id):
-            # Its end is durable and its lease free; it is about to leave.
-            await before.over.wait()
-        if self._stopping:
+    async def _see_through(self, run: TurnRun, before: TurnRun | None) -> None:
+        try:
+            if before is not None:
+                # Its end is durable and its lease free; it is about to leave.
+                await before.over.wait()
+            if self._stopping:
+                await persisted(partial(self._store.leases.release, run.claimed.lease))
+            else:
+                await self._carry_out(run)
+        finally:
             run.leave()
-            await self._give_back(lease)
-            return
-        self._runs[session.id] = run
+            session = run.claimed.session.id
+            if self._runs[session] is run:
+                del self._runs[session]
+            run.over.set()
+            self._freed(session)
+
+    async def _carry_out(self, run: TurnRun) -> None:
+        lease = run.claimed.lease
         self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
         try:
             if (end := await run.run()) is not None:
@@ -129,10 +143,6 @@ class Turns:
             log.exception("a turn could not be ended", turn=run.claimed.turn.id)
         finally:
             self._engine.checkpoints.let_go(lease)
-            run.leave()
-            del self._runs[session.id]
-            run.over.set()
-            self._freed(session.id)
 
     def _spawn(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
@@ -143,11 +153,12 @@ class Turns:
 
     async def cancel(self, user: UserId, session: SessionId) -> bool:
         """Stop the turn under way, keeping what it said. Whether there was one."""
-        run = self._runs.get(session)
+        async with self._claiming:
+            run = self._runs.get(session)
         if run is not None:
             run.stop("cancel")
             await run.over.wait()
-            return True
+            return run.end is not None and run.end.state == "cancelled"
         return await self._cancel_parked(user, session)
 
     async def _cancel_parked(self, user: UserId, session: SessionId) -> bool:

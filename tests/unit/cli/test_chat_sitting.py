@@ -271,7 +271,7 @@ async def test_question_takes_any_words(seat: Seat, server: ModelServer) -> None
     server.plan(call("question", {"question": "Which nest?"}), say("Thanks."))
     shown = await seat.types("clean up", "", 'the "old" one')
     assert shown[0] == "Which nest?"
-    assert [*server.requests[1].results.values()] == ['answered "the \\"old\\" one"']
+    assert [*server.requests[1].results.values()] == ['answered the "old" one']
 
 
 async def test_ctrl_c_at_a_question_stops_the_turn(seat: Seat, server: ModelServer) -> None:

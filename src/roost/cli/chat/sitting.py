@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
-import msgspec
-
 from roost.cli.chat import commands, words
 from roost.cli.chat.commands import ROUTE, Outcome, Room
 from roost.cli.chat.feed import Feed
@@ -179,7 +177,7 @@ class Sitting:
             if text is None:
                 return None, None
             if asked.kind == "question" and text.strip():
-                return "answered", msgspec.json.encode(text).decode()
+                return "answered", text
             if asked.kind == "approval" and (said := text.strip().lower()) in _DECISIONS:
                 return _DECISIONS[said], None
 

@@ -1,5 +1,6 @@
 """What one user can do with Roost. Every surface goes through here; none talks to the store."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple
@@ -28,6 +29,8 @@ from roost.runtime.turns import Turns
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
+
+_SOON = 0.05
 
 
 class Parts(NamedTuple):
@@ -226,8 +229,8 @@ class Account:
             with suppress(Conflict):
                 if found.state == "queued":
                     await self.remove_queued(turn)
-                else:
-                    await self._turns.cancel(self._user, session)
+                elif not await self._turns.cancel(self._user, session):
+                    await asyncio.sleep(_SOON)  # left behind by a crash, until recovery comes
         return found.state in ("cancelled", "removed")
 
     async def proceed(self, session: SessionId) -> Turn:

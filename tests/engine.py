@@ -116,7 +116,8 @@ class Engine:
             self.folder, clock=self.clock, version="test", lease_ttl=ttl
         )
         stack.push_async_callback(self.store.close)
-        connections = await stack.enter_async_context(aiohttp.ClientSession())
+        connector = aiohttp.TCPConnector(limit=0)
+        connections = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         providers = Providers.of(self.config, {"claude": Key("secret")}, {})
         clients = Clients(providers, connections, connections)
         stack.push_async_callback(clients.close)

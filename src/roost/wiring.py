@@ -74,14 +74,19 @@ async def models(
     """The models that can be asked, for as long as the block lasts."""
     providers = Providers.of(config, keys, environ)
     async with (
-        aiohttp.ClientSession(trust_env=True) as connections,
-        aiohttp.ClientSession() as direct,
+        aiohttp.ClientSession(trust_env=True, connector=_unlimited()) as connections,
+        aiohttp.ClientSession(connector=_unlimited()) as direct,
     ):
         clients = Clients(providers, connections, direct)
         try:
             yield providers, clients
         finally:
             await clients.close()
+
+
+def _unlimited() -> aiohttp.TCPConnector:
+    """By itself aiohttp holds a hundred connections, and the next session would wait (D8)."""
+    return aiohttp.TCPConnector(limit=0)
 
 
 @contextlib.asynccontextmanager

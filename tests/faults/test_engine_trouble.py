@@ -3,19 +3,24 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
 from roost.core.clock import SystemClock
+from roost.core.config import ServerConfig
 from roost.core.events import Rewound, SessionEvent
 from roost.core.messages import ToolResultPart, plain_text
+from roost.embed import open_roost
 from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
-from tests.engine import ECHO, Engine, FunctionTool, said, started
+from tests.engine import ECHO, Engine, FunctionTool, config_for, said, started, states
 
 STOPS_WITHIN = 1.0
+NONE = timedelta(0)
 
 
 async def _forever(arguments: str, context: ToolContext) -> str:
@@ -114,6 +119,24 @@ async def test_crash_while_the_server_is_gone(tmp_path: Path, mortal: Mortal) ->
 async def server() -> AsyncGenerator[ModelServer]:
     async with ModelServer() as server:
         yield server
+
+
+@pytest.mark.contract("D8")
+async def test_a_model_that_hangs_in_many_sessions_holds_up_no_other(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    """With the program's own connections, of which a client by default has a hundred."""
+    hanging = 110
+    server.plan(*[stall() for _ in range(hanging)])
+    config = msgspec.structs.replace(config_for(tmp_path, server), server=ServerConfig(grace=NONE))
+    async with open_roost(config) as account, asyncio.timeout(30):
+        sessions = [await account.create(origin="test", title="Titled") for _ in range(hanging + 1)]
+        for session in sessions[:-1]:
+            await account.send(session.id, "Hello")
+        await server.request(hanging - 1)
+        async for event in account.talk(sessions[-1].id, "Hello"):
+            if "completed" in states(event):
+                return
 
 
 async def test_stalled_tool_is_ended_by_its_time(tmp_path: Path, server: ModelServer) -> None:

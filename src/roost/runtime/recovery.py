@@ -8,11 +8,12 @@ import msgspec
 import structlog
 
 from roost.core.errors import RoostError
+from roost.core.ids import TurnId
 from roost.runtime.closing import closing
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import persisted
 from roost.runtime.turns import Turns, new_holder
-from roost.store.leases import session_lease
+from roost.store.leases import Lease, session_lease
 from roost.store.store import Store
 from roost.store.work import Claimed, Orphan
 
@@ -46,9 +47,12 @@ class Recovery:
 
     async def recover(self) -> None:
         orphans = await self._store.work.orphans()
-        await self._all([self._close(orphan) for orphan in orphans])
-        stopped = await self._store.work.continuable(self._window)
-        await self._all([self._resume(turn) for turn in stopped])
+        held: dict[TurnId, Lease] = {}
+        await self._all([self._close(orphan, held) for orphan in orphans])
+        stopped = await persisted(partial(self._store.work.continuable, self._window))
+        await self._all([self._go_on(turn, held.pop(turn.turn, None)) for turn in stopped])
+        release = self._store.leases.release
+        await self._all([persisted(partial(release, lease)) for lease in held.values()])
         for session in await persisted(self._store.work.expire_approvals):
             self._hub.changed(session)
         self._turns.wake()
@@ -59,34 +63,36 @@ class Recovery:
             if isinstance(result, Exception):
                 log.error("a turn could not be recovered", exc_info=result)
 
-    async def _close(self, orphan: Orphan) -> None:
-        """Write down what is known of a turn that nobody runs any more; it goes on under the same
-        lease, if it may."""
+    async def _close(self, orphan: Orphan, held: dict[TurnId, Lease]) -> None:
+        """Write down what is known of a turn that nobody runs any more. Its session stays held, so
+        that nothing comes between if it may go on."""
         if self._turns.is_running(orphan.session):
             return
         name, holder = session_lease(orphan.session), new_holder("recovery")
         lease = await persisted(partial(self._store.leases.claim, name, holder))
         if lease is None:
             return
-        mine = self._store.of(orphan.user)
-        stored = await mine.turns.deltas(orphan.turn)
-        calls = await mine.turns.tool_calls(orphan.turn)
+        turns = self._store.of(orphan.user).turns
+        stored = await turns.deltas(orphan.turn)
+        calls = await turns.tool_calls(orphan.turn)
         deltas = [delta for run in stored for delta in run.deltas]
         end = closing("interrupted", REASON, deltas, calls, running="unknown")
         end = msgspec.structs.replace(end, at=orphan.active_at, release=False)
-        await persisted(partial(mine.turns.end, orphan.session, lease.token, orphan.turn, end))
+        await persisted(partial(turns.end, orphan.session, lease.token, orphan.turn, end))
+        held[orphan.turn] = lease
         self._hub.changed(orphan.session)
         log.warning("a turn was interrupted by a crash", session=orphan.session, turn=orphan.turn)
-        may_go_on = await self._store.work.continuable(self._window)
-        if orphan.turn in [each.turn for each in may_go_on]:
-            session = await mine.sessions.get(orphan.session)
-            turn = await mine.turns.get(orphan.turn)
-            self._turns.take(Claimed(lease, session, turn), automatic=True)
-        else:
-            await persisted(partial(self._store.leases.release, lease))
+
+    async def _go_on(self, turn: Orphan, lease: Lease | None) -> None:
+        """With a turn that stopped short: in a crash or, without a lease, when Roost stopped."""
+        if lease is None:
+            await self._resume(turn)
+            return
+        mine = self._store.of(turn.user)
+        session, found = await mine.sessions.get(turn.session), await mine.turns.get(turn.turn)
+        self._turns.take(Claimed(lease, session, found), automatic=True)
 
     async def _resume(self, turn: Orphan) -> None:
-        """One that was written down when Roost was stopped."""
         if self._turns.is_running(turn.session):
             return
         try:

@@ -27,6 +27,7 @@ from roost.core.signature import Signature
 from roost.core.turns import Begun, Step, ToolCall, TurnEnd
 from roost.core.usage import Usage
 from roost.llm.base import FellBack, Finished, Request, Retrying, ToolSchema
+from roost.llm.tokens import Size
 from roost.tools.base import Toolbox
 
 log = structlog.stdlib.get_logger("roost.agent")
@@ -70,6 +71,7 @@ class Agent:
         self._system = system
         self._schemas = schemas
         self._messages: list[Message] = []
+        self._size = Size()
         self._attached: set[BlobId] = set()
         self.position: Position | None = None
         """None is unknown: the history has to be read before the next turn."""
@@ -80,11 +82,12 @@ class Agent:
     # History: what the runtime hands in.
 
     def load(self, messages: Sequence[Message], position: Position) -> None:
-        self._messages, self._attached = [], set()
+        self._messages, self._size, self._attached = [], Size(), set()
         self.catch_up(messages, position)
 
     def catch_up(self, messages: Sequence[Message], position: Position) -> None:
         self._messages += messages
+        self._size += self.model.measure(messages)
         for message in messages:
             self._attached |= attachments(message.parts)
         self.position = position
@@ -171,7 +174,7 @@ class Agent:
     ) -> Answer:
         draft = Draft(new_message_id(), "assistant", finished.parts)
         message = Message(draft.id, draft.role, draft.parts)
-        usage = await self.model.account(request, finished, message)
+        usage = await self.model.account(request, finished, message, self._size)
         budget.add(usage)
         calls = tuple(
             [
@@ -226,10 +229,13 @@ class _Query:
         async with model.client.stream(request) as events:
             async for event in events:
                 if isinstance(event, _SHOWN):
-                    self.said = True
                     if self._thought_ms is None:
                         self._time(event)
                     self._emit(event)
+                    if not self.said:
+                        self.said = True
+                        # Whoever watches sees the first word before the rest of its packet is read.
+                        await asyncio.sleep(0)
                 elif isinstance(event, Finished):
                     finished = event
                 elif isinstance(event, Retrying):

@@ -1,5 +1,7 @@
 """The model an agent asks: who answers, what fits, and what an answer used and cost."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from roost.core.messages import Message
@@ -7,7 +9,7 @@ from roost.core.usage import Usage
 from roost.llm.base import Finished, LLMClient, Request
 from roost.llm.prices import Prices
 from roost.llm.providers import Providers, Target
-from roost.llm.tokens import Estimator
+from roost.llm.tokens import Estimator, Size
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,23 +21,30 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     providers: Providers
     prices: Prices
 
-    async def account(self, request: Request, finished: Finished, answer: Message) -> Usage:
-        """What the call used, estimated where the server did not say, and its price."""
+    def measure(self, messages: Iterable[Message]) -> Size:
+        target = self.target
+        return self.estimator.measure(messages, target.model, target.provider.name)
+
+    async def account(
+        self, request: Request, finished: Finished, answer: Message, size: Size | None = None
+    ) -> Usage:
+        """What the call used, estimated where the server did not say, and its price. `size` is that
+        of the request's messages, if it is known."""
         usage = finished.usage
         if usage is None:
-            usage = self._estimated(request, answer)
+            usage = self._estimated(request, answer, size)
         elif usage.model == request.model and usage.provider == self.target.provider.name:
-            self.estimator.observe(request, usage)
+            self.estimator.observe(request, usage, size)
         provider = next((each for each in self.providers if each.name == usage.provider), None)
         cost = None if provider is None else await self.prices.cost(usage, provider)
         return msgspec.structs.replace(usage, cost=cost)
 
-    def _estimated(self, request: Request, answer: Message) -> Usage:
+    def _estimated(self, request: Request, answer: Message, size: Size | None) -> Usage:
         said = Request(model=request.model, messages=(answer,))
         name = self.target.provider.name
         return Usage(
             name,
             self.target.model,
-            input_tokens=self.estimator.estimate(request, name),
+            input_tokens=self.estimator.estimate(request, name, size),
             output_tokens=self.estimator.estimate(said, name),
         )

@@ -42,8 +42,7 @@ class Prices:
             return known
         if not self._is_listed(provider):
             return None
-        snapshot = await asyncio.to_thread(_snapshot)
-        return _listed_cost(snapshot, usage, provider)
+        return _listed_cost(await _loaded(), usage, provider)
 
     def prepare(self, provider: Provider) -> None:
         """Begin to load the price list, if this provider will need it."""
@@ -57,8 +56,7 @@ class Prices:
             return Price(Decimal(0), Decimal(0))
         if not self._is_listed(provider):
             return None
-        snapshot = await asyncio.to_thread(_snapshot)
-        return _listed_price(snapshot, provider, model)
+        return _listed_price(await _loaded(), provider, model)
 
     def _without_list(self, usage: Usage, provider: Provider) -> int | None:
         if (own := self._override(provider, usage.model)) is not None:
@@ -103,6 +101,12 @@ def _overridden(usage: Usage, price: PriceConfig) -> int:
         + usage.output_tokens * _exact(price.output)
     )
     return _nano(total / _MILLION)
+
+
+async def _loaded() -> "DataSnapshot":
+    if _snapshot.cache_info().currsize:
+        return _snapshot()
+    return await asyncio.to_thread(_snapshot)
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from roost.core.ids import BlobId, MessageId
+from roost.core.ids import BlobId
 from roost.core.messages import (
     ContextPart,
     FilePart,
@@ -45,53 +45,45 @@ class Size(NamedTuple):
 
 
 class Estimator:
-    """One for all sessions. Nothing here waits, and a long history costs little to estimate again:
-    messages do not change once they are whole, so the size of each is kept."""
+    """One for all sessions; it keeps nothing of them. Whoever holds messages keeps their size, and
+    hands it in: a long history is not counted again at every step."""
 
-    def __init__(self, *, remembered: int = 50_000) -> None:
-        """`remembered` messages have their size kept for each model, about 300 bytes each."""
-        self._most = remembered
-        self._messages: dict[str, dict[MessageId, Size]] = {}
+    def __init__(self) -> None:
         self._tools: dict[tuple[str, str], tuple[ToolSchema, Size]] = {}
         self._systems: dict[tuple[str, str], Size] = {}
         self._ratios: dict[str, Ratio] = {}
 
-    @property
-    def remembered(self) -> int:
-        return sum([len(sizes) for sizes in self._messages.values()])
+    def measure(
+        self,
+        messages: Iterable[Message],
+        model: str,
+        provider: str,
+        blobs: Mapping[BlobId, bytes] | None = None,
+    ) -> Size:
+        """What messages take, before what was learnt about the model: sizes add up."""
+        made_by, family = origin(provider, model), family_of(model)
+        return _sum([_message(message, made_by, family, blobs or {}) for message in messages])
 
-    def estimate(self, request: Request, provider: str) -> int:
-        """The input tokens that the provider would report for this request."""
+    def estimate(self, request: Request, provider: str, messages: Size | None = None) -> int:
+        """The input tokens that the provider would report for this request; `messages` is the size
+        of its messages, if that is known."""
         ratio = self._ratios.get(origin(provider, request.model), Ratio())
-        return round(ratio.apply(self._size(request, provider)))
+        return round(ratio.apply(self._size(request, provider, messages)))
 
-    def observe(self, request: Request, usage: Usage) -> None:
+    def observe(self, request: Request, usage: Usage, messages: Size | None = None) -> None:
         """Learn from what the provider counted. Its input includes what it had in its cache, and
         leaves out what it thought while answering."""
         made_by = origin(usage.provider, request.model)
-        size = self._size(request, usage.provider)
+        size = self._size(request, usage.provider, messages)
         ratio = self._ratios.get(made_by, Ratio())
         self._ratios[made_by] = ratio.learn(size, usage.input_tokens)
 
-    def _size(self, request: Request, provider: str) -> Size:
-        made_by = origin(provider, request.model)
+    def _size(self, request: Request, provider: str, messages: Size | None) -> Size:
         family = family_of(request.model)
         fixed = [self._tool(tool, family) for tool in request.tools]
-        plain, wide = _sum([self._system(request.system, family), *fixed])
-        known = self._messages.setdefault(made_by, {})
-        for message in request.messages:
-            size = known.get(message.id)
-            if size is None:
-                size = _message(message, made_by, family, request.blobs)
-                if not message.partial:
-                    known[message.id] = size
-            plain += size[0]
-            wide += size[1]
-        if len(known) > self._most:
-            # Oldest first; those that are still in use are counted again when they come.
-            for key in list(known)[: len(known) - self._most // 2]:
-                del known[key]
-        return Size(plain, wide)
+        if messages is None:
+            messages = self.measure(request.messages, request.model, provider, request.blobs)
+        return _sum([self._system(request.system, family), *fixed, messages])
 
     def _system(self, text: str, family: Family) -> Size:
         key = (family.name, text)

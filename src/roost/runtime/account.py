@@ -182,9 +182,8 @@ class Account:
             route=route,
             options=TurnOptions(effort=effort),
         )
-        turn = await self._store.queue.submit(session, new)
+        turn = await self._turns.submit(self._user, session, new)
         self._hub.changed(session)
-        self._turns.wake()
         return turn
 
     async def talk(

@@ -14,9 +14,8 @@ from roost.core.clock import Clock
 from roost.core.config import LimitsConfig
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, RoostError, reason_of
 from roost.core.ids import new_message_id
-from roost.core.messages import ContextPart, Draft, TextPart
+from roost.core.messages import Draft, TextPart
 from roost.core.turns import Begun, EndState, TurnEnd
-from roost.core.users import User
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
@@ -138,7 +137,7 @@ class TurnRun:
     async def _begin(self) -> Begun:
         """Let the turn run. Asked again, it does nothing more."""
         if self.claimed.turn.state == "queued":
-            self._opening = self._opening or (await self._message(),)
+            self._opening = self._opening or (self._message(),)
             begun = await self._journal.start(self._opening[0])
         else:
             if self._opening is None:
@@ -148,12 +147,12 @@ class TurnRun:
             self.began.set_result(None)
         return begun
 
-    async def _message(self) -> Draft:
+    def _message(self) -> Draft:
         """The person's words with what is true at this moment, as they will always be sent."""
-        turn, session = self.claimed.turn, self.claimed.session
-        brief = self._engine.builder.plan(session).target.profile.brief
-        user = await persisted(partial(self._engine.store.users.get, session.user))
-        context = () if brief else _context(self._engine.clock, user, turn.route)
+        claimed, turn = self.claimed, self.claimed.turn
+        if self._engine.builder.plan(claimed.session).target.profile.brief:
+            return self._bare()
+        context = turn_context(self._engine.clock.now(), claimed.time_zone, turn.route)
         return Draft(new_message_id(), "user", (*context, *turn.parts))
 
     async def _note(self) -> tuple[Draft, ...]:
@@ -235,7 +234,3 @@ class TurnRun:
                 agent.remember(end.messages, Position(written.epoch, written.head))
         self.end = end
         return end
-
-
-def _context(clock: Clock, user: User, route: str | None) -> tuple[ContextPart, ...]:
-    return turn_context(clock.now(), user.time_zone, route)

@@ -13,7 +13,7 @@ import structlog
 
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, StoreClosed
 from roost.core.ids import SessionId, TurnId, UserId
-from roost.core.turns import TurnEnd
+from roost.core.turns import NewTurn, Turn, TurnEnd
 from roost.runtime.closing import closing
 from roost.runtime.persistence import persisted
 from roost.runtime.turn_run import Engine, TurnRun
@@ -87,6 +87,14 @@ class Turns:
             self._spawn(self._give_back(claimed.lease))
         else:
             self.take(claimed)
+
+    async def submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
+        """Hand a message in. If its session is free it is taken up at once."""
+        work, holder = self._store.work, new_holder("turn")
+        submitted = await persisted(partial(work.submit, user, session, new, holder))
+        if submitted.claimed is not None:
+            self._hand_on(submitted.claimed)
+        return submitted.turn
 
     async def resume(
         self, user: UserId, session: SessionId, turn: TurnId, *, automatic: bool = False

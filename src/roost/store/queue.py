@@ -74,6 +74,18 @@ def submitted_before(session: SessionId, new: NewTurn) -> Operation[TurnId | Non
     return found.id
 
 
+def submit(user: UserId, session: SessionId, new: NewTurn) -> Operation[Turn]:
+    yield from check_session(user, session)
+    first = yield from submitted_before(session, new)
+    if first is None:
+        head = yield from enter(user, session, None)
+        events = yield from enqueue(user, session, new, front=False)
+        if (yield query("reopen_session", session=session)):
+            events.append(SessionUpdated(("ended_at",)))
+        yield from record(session, head.revision, *events)
+    return turn_of((yield from turn_row(user, first or new.id)))
+
+
 class Queue:
     def __init__(self, engine: Engine, user: UserId) -> None:
         self.engine = engine
@@ -89,15 +101,7 @@ class Queue:
     def submit(self, session: SessionId, new: NewTurn) -> Operation[Turn]:
         """Store a message at the end of the queue (D1). Sent twice, it is one turn. A session that
         was ended goes on with it."""
-        yield from check_session(self._user, session)
-        first = yield from submitted_before(session, new)
-        if first is None:
-            head = yield from enter(self._user, session, None)
-            events = yield from enqueue(self._user, session, new, front=False)
-            if (yield query("reopen_session", session=session)):
-                events.append(SessionUpdated(("ended_at",)))
-            yield from record(session, head.revision, *events)
-        return turn_of((yield from turn_row(self._user, first or new.id)))
+        return (yield from submit(self._user, session, new))
 
     @writing
     def edit(self, turn: TurnId, parts: tuple[Part, ...]) -> Operation[Turn]:

@@ -8,11 +8,13 @@ import structlog
 from roost.core.events import Deltas
 from roost.core.ids import SessionId, Token, TurnId, UserId
 from roost.core.sessions import Session
-from roost.core.turns import Turn
+from roost.core.turns import NewTurn, Turn
 from roost.store.approvals import expire_due
-from roost.store.leases import Lease
-from roost.store.operations import Engine, Operation, every, one, query, reading, writing
+from roost.store.leases import Lease, claim, session_lease
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.queue import submit
 from roost.store.rows import sessions_of, turns_of
+from roost.store.sessions import load_session
 
 log = structlog.get_logger()
 
@@ -41,6 +43,14 @@ class Claimed(msgspec.Struct, frozen=True):
     lease: Lease
     session: Session
     turn: Turn
+    time_zone: str = "UTC"
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """A message that was handed in, and its session if that was free."""
+
+    turn: Turn
+    claimed: Claimed | None = None
 
 
 class Orphan(msgspec.Struct, frozen=True, array_like=True):
@@ -98,6 +108,24 @@ class Work:
         yield query("stir_sessions", held=names)
         lost = every((yield query("lost_leases", held=names)), _Name)
         return frozenset([row.name for row in lost])
+
+    @writing
+    def submit(
+        self, user: UserId, session: SessionId, new: NewTurn, holder: str
+    ) -> Operation[Submitted]:
+        """Store a message and, if its session has nothing else to do, claim it: one commit less
+        before the first word. Asked again by the same holder, the claim is the same."""
+        turn = yield from submit(user, session, new)
+        if turn.state != "queued" or (yield query("live_turn", session=session)):
+            return Submitted(turn)
+        if maybe((yield query("first_queued", session=session)), str) != turn.id:
+            return Submitted(turn)
+        lease = yield from claim(session_lease(session), holder, self._ttl)
+        if lease is None:
+            return Submitted(turn)
+        found = yield from load_session(user, session)
+        zones = yield from _time_zones([user])
+        return Submitted(turn, Claimed(lease, found, turn, zones[user]))
 
     @writing
     def claim_waiting(self, holder: str, *, limit: int = 64) -> Operation[Sequence[Claimed]]:
@@ -167,16 +195,28 @@ def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
     sessions = {session.id: session for session in sessions_of(rows)}
     rows = yield query("claimed_turns", ids=_json([each.turn for each in held]))
     turns = {turn.session: turn for turn in turns_of(rows) if turn.state != "running"}
+    zones = yield from _time_zones([session.user for session in sessions.values()])
     claimed = [
         Claimed(
             Lease(each.name, each.holder, each.token, each.since, each.until),
             sessions[each.session],
             turns[each.session],
+            zones[sessions[each.session].user],
         )
         for each in held
         if each.session in turns
     ]
     return sorted(claimed, key=_arrival)
+
+
+class _Zone(msgspec.Struct, frozen=True, array_like=True):
+    user: UserId
+    time_zone: str
+
+
+def _time_zones(users: list[UserId]) -> Operation[dict[UserId, str]]:
+    rows = yield query("time_zones", users=_json(users))
+    return {row.user: row.time_zone for row in every(rows, _Zone)}
 
 
 def _arrival(claimed: Claimed) -> tuple[bool, int, TurnId]:

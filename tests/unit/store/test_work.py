@@ -10,9 +10,19 @@ from roost.core.events import Deltas, TextDelta
 from roost.core.ids import SessionId, TurnId
 from roost.core.turns import CallEnd, EndState, TurnEnd
 from roost.store.leases import session_lease
+from roost.store.store import Store
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, Run, deltas, new_session, new_turn
+from tests.store_driver import (
+    HOLDER,
+    OTHER_HOLDER,
+    Driver,
+    Run,
+    deltas,
+    draft,
+    new_session,
+    new_turn,
+)
 
 
 async def test_message_that_has_waited_longest_is_next(
@@ -307,3 +317,39 @@ async def test_copy_of_an_interrupted_turn_does_not_go_on_by_itself(
     await ada.history.branch(run.session, new_session())
     await bob.transfer.load(await ada.transfer.export(run.session))
     assert await continuable(ada) == [run.turn]
+
+
+async def test_message_to_a_free_session_claims_it_in_the_same_commit(
+    store: Store, ada: Driver, session: SessionId
+) -> None:
+    new = new_turn("Hello")
+    first = await store.work.submit(ada.user.id, session, new, HOLDER)
+    assert first.claimed is not None
+    assert first.claimed.turn == first.turn
+    assert first.claimed.time_zone == ada.user.time_zone
+    held = await store.leases.holder(session_lease(session))
+    assert held == first.claimed.lease
+    await ada.turns.start(session, held.token, new.id, draft("Hello", "user"))
+
+
+async def test_message_to_a_session_in_use_waits(
+    store: Store, ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    waits = await store.work.submit(ada.user.id, session, new_turn("Next"), OTHER_HOLDER)
+    assert waits.claimed is None
+    await ada.end(run, "Done")
+    behind = await store.work.submit(ada.user.id, session, new_turn("Last"), OTHER_HOLDER)
+    assert behind.claimed is None  # the one before it is the first to run
+    (claimed,) = await store.work.claim_waiting(HOLDER)
+    assert claimed.turn.id == waits.turn.id
+
+
+async def test_message_sent_again_by_its_claimer_is_the_same_claim(
+    store: Store, ada: Driver, session: SessionId
+) -> None:
+    new = new_turn("Hello", key="k")
+    first = await store.work.submit(ada.user.id, session, new, HOLDER)
+    assert await store.work.submit(ada.user.id, session, new, HOLDER) == first
+    other = await store.work.submit(ada.user.id, session, new, OTHER_HOLDER)
+    assert (other.turn, other.claimed) == (first.turn, None)

@@ -141,3 +141,7 @@ WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
                   WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)
   AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown')
 ORDER BY t.ended_at, t.id;
+
+-- Where the users of claimed sessions are: their messages say what time it is there.
+-- name: time_zones
+SELECT u.id, u.time_zone FROM json_each(:users) j CROSS JOIN users u ON u.id = j.value;

@@ -329,7 +329,7 @@ async def test_message_to_a_free_session_claims_it_in_the_same_commit(
     assert first.claimed.time_zone == ada.user.time_zone
     held = await store.leases.holder(session_lease(session))
     assert held == first.claimed.lease
-    await ada.turns.start(session, held.token, new.id, draft("Hello", "user"))
+    await ada.turns.start(session, first.claimed.lease.token, new.id, draft("Hello", "user"))
 
 
 async def test_message_to_a_session_in_use_waits(

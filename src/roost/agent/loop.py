@@ -71,7 +71,7 @@ class Agent:
         self._system = system
         self._schemas = schemas
         self._messages: list[Message] = []
-        self._size = Size()
+        self._size, self._measured = Size(), 0
         self._attached: set[BlobId] = set()
         self.position: Position | None = None
         """None is unknown: the history has to be read before the next turn."""
@@ -82,12 +82,12 @@ class Agent:
     # History: what the runtime hands in.
 
     def load(self, messages: Sequence[Message], position: Position) -> None:
-        self._messages, self._size, self._attached = [], Size(), set()
+        self._messages, self._attached = [], set()
+        self._size, self._measured = Size(), 0
         self.catch_up(messages, position)
 
     def catch_up(self, messages: Sequence[Message], position: Position) -> None:
         self._messages += messages
-        self._size += self.model.measure(messages)
         for message in messages:
             self._attached |= attachments(message.parts)
         self.position = position
@@ -103,6 +103,14 @@ class Agent:
             for place, draft in enumerate(drafts)
         ]
         self.catch_up(written, position)
+
+    @property
+    def size(self) -> Size:
+        """Of all messages; each is measured once, and not before someone asks."""
+        if self._measured < len(self._messages):
+            self._size += self.model.measure(self._messages[self._measured :])
+            self._measured = len(self._messages)
+        return self._size
 
     # The turn.
 
@@ -174,7 +182,7 @@ class Agent:
     ) -> Answer:
         draft = Draft(new_message_id(), "assistant", finished.parts)
         message = Message(draft.id, draft.role, draft.parts)
-        usage = await self.model.account(request, finished, message, self._size)
+        usage = await self.model.account(request, finished, message, self.size)
         budget.add(usage)
         calls = tuple(
             [

@@ -30,6 +30,7 @@ RoostError
 │       ├── ModelOverloaded     the provider has trouble of its own
 │       ├── ModelStalled        nothing came for too long
 │       └── StreamCut           the answer broke off
+├── MemoryFailed        a memory could not take, give or forget something
 └── StoreError          the store can't do it
     ├── StoreOwned          another process holds it
     ├── StoreTooNew         it was written by a newer Roost
@@ -181,6 +182,10 @@ class ModelStalled(ModelTransient):
 
 class StreamCut(ModelTransient):
     """The answer from {provider} broke off: {detail}."""
+
+
+class MemoryFailed(RoostError):
+    """The memory {provider} failed: {detail}. It is tried again."""
 
 
 class StoreError(RoostError):

@@ -1,12 +1,13 @@
 """Facts: what the built-in memory knows of a user, what it is about, and where it comes from."""
 
-from typing import Literal, NewType
+from typing import Literal
 
 import msgspec
 
-from roost.core.ids import SessionId, TurnId
+from roost.core.ids import FactId, SessionId, TurnId
 
-FactId = NewType("FactId", str)
+CONFIRMATION = 0.1
+"""The trust that a fact gains each time it is said again."""
 
 FactKind = Literal["fact", "preference", "instruction", "event"]
 """`preference` is what someone likes; `instruction`, what the agent was told to do from now on."""
@@ -41,7 +42,7 @@ class NewFact(msgspec.Struct, frozen=True, kw_only=True):
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """`entities` are the names as the store has them, that of what it is about first. `trust` is 0
-    to 1. `used_at` is when it was last recalled."""
+    to 1. `updated_at` is when it was last written, confirmed or edited."""
 
     id: FactId
     text: str
@@ -53,7 +54,6 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     turn: TurnId | None
     created_at: int
     updated_at: int
-    used_at: int | None = None
     superseded_by: FactId | None = None
     forgotten_at: int | None = None
 
@@ -72,8 +72,8 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
-    """What a segment came to. `confirmed` are facts that were said again: they gain trust, as by
-    feedback, and count as new. `entities` brings names together: if one of an entity's names is
+    """What a segment came to. `confirmed` are facts that were said again: they gain
+    `CONFIRMATION`, and count as updated. `entities` brings names together: if one of an entity's names is
     known already, the others become its aliases."""
 
     additions: tuple[NewFact, ...] = ()

@@ -13,6 +13,7 @@ MessageId = NewType("MessageId", str)
 ToolCallId = NewType("ToolCallId", str)
 BlobId = NewType("BlobId", str)
 ApprovalId = NewType("ApprovalId", str)
+FactId = NewType("FactId", str)
 Token = NewType("Token", int)
 """A fencing token: grows with every claim of a lease, never goes back."""
 
@@ -24,6 +25,7 @@ TURN_ID = "^trn_" + _REST
 MESSAGE_ID = "^msg_" + _REST
 TOOL_CALL_ID = "^cal_" + _REST
 APPROVAL_ID = "^apr_" + _REST
+FACT_ID = "^fct_" + _REST
 BLOB_ID = r"^[0-9a-f]{64}$(?!\n)"
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -91,6 +93,10 @@ def new_tool_call_id() -> ToolCallId:
 
 def new_approval_id() -> ApprovalId:
     return ApprovalId("apr_" + _encode(_sequence.next()))
+
+
+def new_fact_id() -> FactId:
+    return FactId("fct_" + _encode(_sequence.next()))
 
 
 def derived_id(old: str, salt: str) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from roost.core.facts import Contradiction, Entity, Fact, FactId, Found, Learned
-from roost.core.ids import SessionId
+from roost.core.facts import Contradiction, Entity, Fact, FactKind, Found, Learned
+from roost.core.ids import FactId, SessionId
 
 
 class FactStore(Protocol):
@@ -26,9 +26,14 @@ class FactStore(Protocol):
         ...
 
     async def page(
-        self, scope: str, *, before: FactId | None = None, limit: int = 50
+        self,
+        scope: str,
+        *,
+        kind: FactKind | None = None,
+        before: FactId | None = None,
+        limit: int = 50,
     ) -> Sequence[Fact]:
-        """Live facts, newest first, from below `before` on."""
+        """Live facts, of one kind or of all, newest first, those that come after `before`."""
         ...
 
     async def get(self, scope: str, id: FactId) -> Fact:
@@ -45,10 +50,6 @@ class FactStore(Protocol):
 
     async def feedback(self, scope: str, id: FactId, change: float) -> Fact:
         """Add to its trust, within 0 and 1."""
-        ...
-
-    async def used(self, scope: str, ids: Sequence[FactId]) -> None:
-        """They were recalled now. Unknown ones are passed over."""
         ...
 
     async def entities(self, scope: str, names: Sequence[str]) -> Sequence[Entity]:

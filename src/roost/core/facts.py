@@ -72,9 +72,9 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
-    """What a segment came to. `confirmed` are facts that were said again: they gain
-    `CONFIRMATION`, and count as updated. `entities` brings names together: if one of an entity's names is
-    known already, the others become its aliases."""
+    """What a segment came to. `confirmed` are facts that were said again: they gain `CONFIRMATION`
+    and count as updated. `entities` brings names together: if one of an entity's names is known
+    already, the others become its aliases."""
 
     additions: tuple[NewFact, ...] = ()
     confirmed: tuple[FactId, ...] = ()

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from roost.core.facts import Contradiction, Entity, Fact, FactKind, Found, Learned
-from roost.core.ids import FactId, SessionId
+from roost.core.ids import FactId, SessionId, UserId
 
 
 class FactStore(Protocol):
@@ -73,8 +75,18 @@ class FactStore(Protocol):
         ...
 
 
-class Asker(Protocol):
-    """Asks a small model one question. `schema` is the JSON schema its answer is to follow, for
-    models that can be held to one. Raises a `RoostError` if there is no answer."""
+class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a small model, and on whose behalf. `schema` is the JSON schema that the answer
+    is to follow, for models that can be held to one; `system` says it in words."""
 
-    async def __call__(self, system: str, text: str, schema: bytes) -> str: ...
+    user: UserId
+    session: SessionId
+    system: str
+    text: str
+    schema: bytes
+
+
+class Asker(Protocol):
+    async def __call__(self, inquiry: Inquiry) -> str:
+        """The model's answer. Raises a `RoostError` if there is none."""
+        ...

@@ -6,6 +6,7 @@ from roost.store.blobs import BlobFiles, Blobs
 from roost.store.cipher import Cipher
 from roost.store.history import Histories
 from roost.store.leases import Leases
+from roost.store.memory import MemoryMarks
 from roost.store.operations import Engine
 from roost.store.queue import Queue
 from roost.store.search import Search
@@ -50,6 +51,7 @@ class Store:
         self.users = Users(engine)
         self.leases = Leases(engine, lease_ttl)
         self.work = Work(engine, lease_ttl)
+        self.memory = MemoryMarks(engine)
         self.upkeep = Upkeep(engine, files, retention)
         self.settings = Settings(engine, SERVER)
         self.secrets = Secrets(engine, SERVER, cipher)

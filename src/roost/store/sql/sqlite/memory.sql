@@ -1,0 +1,124 @@
+-- Completed turns that memory has not been offered yet (turns_unremembered), in order.
+-- name: marked_turns
+SELECT t.id, t.memory_scope
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
+  AND t.memory_scope IS NOT NULL AND t.segment_id IS NULL AND t.undone IS NULL
+  AND t.state = 'completed' AND t.ephemeral = 0
+ORDER BY t.start, t.id;
+
+-- Its time is later than that of every other of the session: their order. One that was withdrawn before
+-- any provider saw it may come back.
+-- name: open_segment
+INSERT INTO memory_segments (id, session_id, user_id, scope, state, due_at, created_at)
+VALUES (:segment, :session, :user, :scope, 'pending', :now,
+    max(:now, coalesce((SELECT max(created_at) + 1 FROM memory_segments
+                        WHERE session_id = :session), 0)))
+ON CONFLICT (id) DO UPDATE
+SET state = 'pending', due_at = excluded.due_at, created_at = excluded.created_at
+WHERE state = 'withdrawn' AND tries = 0;
+
+-- name: take_into_segment
+UPDATE turns SET segment_id = :segment WHERE id IN (SELECT value FROM json_each(:turns));
+
+-- name: pending_segments
+SELECT g.id, g.user_id, g.session_id, g.scope, g.tries, g.due_at, g.error
+FROM memory_segments g
+WHERE g.session_id = :session AND g.user_id = :user AND g.state = 'pending'
+ORDER BY g.created_at;
+
+-- The first of each session and scope, once it is due: those behind it wait for it.
+-- name: due_segments
+SELECT g.id, g.user_id, g.session_id, g.scope, g.tries, g.due_at, g.error
+FROM memory_segments g
+WHERE g.state = 'pending' AND g.due_at <= :now
+  AND NOT EXISTS (SELECT 1 FROM memory_segments o
+                  WHERE o.session_id = g.session_id AND o.scope = g.scope AND o.state = 'pending'
+                    AND o.created_at < g.created_at)
+ORDER BY g.due_at, g.created_at LIMIT :limit;
+
+-- name: find_segment
+SELECT state, tries FROM memory_segments WHERE id = :segment;
+
+-- name: pending_segment
+SELECT g.id, g.user_id, g.session_id, g.scope, g.tries, g.due_at, g.error
+FROM memory_segments g WHERE g.id = :segment AND g.state = 'pending';
+
+-- name: begin_segment
+UPDATE memory_segments SET tries = tries + 1 WHERE id = :segment;
+
+-- Turns that were taken back keep their mark: taken back again, they form another segment.
+-- name: leave_segment
+UPDATE turns SET segment_id = NULL WHERE segment_id = :segment AND undone IS NOT NULL;
+
+-- name: segment_turns
+SELECT id, start FROM turns WHERE segment_id = :segment ORDER BY start, id;
+
+-- Live ones, and those that left with any epoch (messages_of serves both).
+-- name: segment_messages
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+FROM messages
+WHERE session_id = :session AND gone IS NULL AND position >= :first
+  AND turn_id IN (SELECT value FROM json_each(:turns))
+UNION ALL
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at
+FROM epochs e CROSS JOIN messages m ON m.session_id = e.session_id AND m.gone = e.epoch
+WHERE e.session_id = :session AND m.position >= :first
+  AND m.turn_id IN (SELECT value FROM json_each(:turns))
+ORDER BY position;
+
+-- name: withdraw_segment
+UPDATE memory_segments SET state = 'withdrawn' WHERE id = :segment;
+
+-- name: commit_segment
+UPDATE memory_segments SET state = 'committed', error = NULL, committed_at = :now
+WHERE id = :segment AND state = 'pending';
+
+-- name: fail_segment
+UPDATE memory_segments SET error = :error, due_at = :now + :delay
+WHERE id = :segment AND state = 'pending';
+
+-- name: is_uncommitted
+SELECT EXISTS (SELECT 1 FROM turns t
+               WHERE t.session_id = :session AND t.memory_scope IS NOT NULL
+                 AND t.segment_id IS NULL AND t.undone IS NULL)
+    OR EXISTS (SELECT 1 FROM memory_segments g
+               WHERE g.session_id = :session AND g.state = 'pending');
+
+-- Sessions with marks and without a segment for them, that had no turn for a while. A parked turn can
+-- wait for days: it holds nothing back.
+-- name: idle_marks
+SELECT s.user_id, t.session_id
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.memory_scope IS NOT NULL AND t.segment_id IS NULL AND t.undone IS NULL
+  AND s.deleted_at IS NULL AND s.active_at <= :now - :idle
+  AND NOT EXISTS (SELECT 1 FROM turns o
+                  WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting')
+                    AND o.state = 'running')
+GROUP BY t.session_id HAVING max(t.ended_at) <= :now - :idle
+ORDER BY max(t.ended_at);
+
+-- name: all_uncommitted
+SELECT s.user_id, t.session_id
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.memory_scope IS NOT NULL AND t.segment_id IS NULL AND t.undone IS NULL
+  AND s.deleted_at IS NULL
+UNION
+SELECT g.user_id, g.session_id FROM memory_segments g WHERE g.state = 'pending'
+ORDER BY 2;
+
+-- name: count_marks
+SELECT count(*)
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.memory_scope IS NOT NULL AND t.segment_id IS NULL AND t.undone IS NULL
+  AND s.deleted_at IS NULL AND (:user IS NULL OR s.user_id = :user);
+
+-- name: count_segments
+SELECT count(*), coalesce(sum(g.error IS NOT NULL), 0), min(g.due_at)
+FROM memory_segments g
+WHERE g.state = 'pending' AND (:user IS NULL OR g.user_id = :user);
+
+-- name: last_memory_error
+SELECT g.error FROM memory_segments g
+WHERE g.state = 'pending' AND g.error IS NOT NULL AND (:user IS NULL OR g.user_id = :user)
+ORDER BY g.due_at DESC LIMIT 1;

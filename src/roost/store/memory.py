@@ -162,6 +162,18 @@ class MemoryMarks:
         return bool(one((yield query("is_uncommitted", session=session)), int))
 
     @reading
+    def owner(self, session: SessionId) -> Operation[UserId | None]:
+        """Whose it is, for those who know a session by its id alone."""
+        found = maybe((yield query("session_owner", session=session)), str)
+        return None if found is None else UserId(found)
+
+    @reading
+    def offered(self, user: UserId, session: SessionId) -> Operation[Sequence[str]]:
+        """The scopes that were offered any of the session's turns."""
+        rows = yield query("offered_scopes", user=user, session=session)
+        return [row.scope for row in every(rows, _Offered)]
+
+    @reading
     def waiting_sessions(self, idle: float) -> Operation[Sequence[Uncommitted]]:
         """Sessions with marked turns in no segment that had no turn for `idle` seconds (C2)."""
         return every((yield query("idle_marks", idle=round(idle * 1000))), Uncommitted)
@@ -188,6 +200,10 @@ class MemoryMarks:
 
 class _Marked(msgspec.Struct, frozen=True, array_like=True):
     id: TurnId
+    scope: str
+
+
+class _Offered(msgspec.Struct, frozen=True, array_like=True):
     scope: str
 
 

@@ -24,6 +24,9 @@ PLACES = frozenset(
         "blob.write.after",  # row and file (in that order) are durable, nobody has been told
         "idle.commit.before",  # the same of background work: indexing, sweeping, purging
         "idle.commit.after",
+        "memory.cut.before",  # completed turns are marked, and in no segment
+        "memory.commit.before",  # a segment and its try are durable, the provider knows nothing
+        "memory.commit.after",  # the provider has it, which is not written down
     }
 )
 

@@ -56,12 +56,13 @@ SELECT id, start FROM turns WHERE segment_id = :segment ORDER BY start, id;
 
 -- Live ones, and those that left with any epoch (messages_of serves both).
 -- name: segment_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
 FROM messages
 WHERE session_id = :session AND gone IS NULL AND position >= :first
   AND turn_id IN (SELECT value FROM json_each(:turns))
 UNION ALL
-SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at,
+    m.pinned
 FROM epochs e CROSS JOIN messages m ON m.session_id = e.session_id AND m.gone = e.epoch
 WHERE e.session_id = :session AND m.position >= :first
   AND m.turn_id IN (SELECT value FROM json_each(:turns))
@@ -84,6 +85,13 @@ SELECT EXISTS (SELECT 1 FROM turns t
                  AND t.segment_id IS NULL AND t.undone IS NULL)
     OR EXISTS (SELECT 1 FROM memory_segments g
                WHERE g.session_id = :session AND g.state = 'pending');
+
+-- name: session_owner
+SELECT user_id FROM sessions WHERE id = :session AND deleted_at IS NULL;
+
+-- name: offered_scopes
+SELECT DISTINCT g.scope FROM memory_segments g
+WHERE g.session_id = :session AND g.user_id = :user AND g.tries > 0;
 
 -- Sessions with marks and without a segment for them, that had no turn for a while. A parked turn can
 -- wait for days: it holds nothing back.

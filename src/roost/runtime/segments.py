@@ -1,0 +1,147 @@
+"""Commits segments, the oldest first: each try is durable before its provider hears of it."""
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import msgspec
+import structlog
+
+from roost.core.clock import Clock
+from roost.core.errors import MemoryFailed, RoostError
+from roost.core.ids import SessionId
+from roost.memory.base import MemoryProvider, Segment, parse_scope
+from roost.runtime.persistence import persisted
+from roost.runtime.provider_calls import ProviderCalls
+from roost.store.memory import BegunSegment, MemoryMarks, PendingSegment
+from roost.testing import faults
+
+log = structlog.stdlib.get_logger("roost.memory")
+
+ROOM = 8
+"""How many commits a provider gets at a time."""
+
+FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
+NO_PROVIDER_DELAY = 600.0
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """This many turns are in memory now."""
+
+    turns: int
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """There was nothing to commit."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Something was not taken, and is tried again. `turns` went to another memory all the same."""
+
+    reason: str
+    turns: int = 0
+
+
+Report = Committed | Nothing | Failed
+
+
+def retry_delay(tries: int) -> float:
+    """Seconds until the next try: growing, and with chance in them, so that those who failed
+    together do not come back together."""
+    grown = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(tries - 1, 16))
+    return grown * random.uniform(0.75, 1.25)  # noqa: S311 (not secret)
+
+
+class Committer:
+    """Its caller sees to it that a session's segments come here one at a time."""
+
+    def __init__(
+        self,
+        marks: MemoryMarks,
+        providers: Mapping[str, MemoryProvider],
+        calls: ProviderCalls,
+        *,
+        clock: Clock,
+        delay: Callable[[int], float] = retry_delay,
+    ) -> None:
+        self._marks = marks
+        self._providers = providers
+        self._calls = calls
+        self._clock = clock
+        self._delay = delay
+        self._room = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, ROOM))
+
+    async def withdraw(self, session: SessionId, scopes: Sequence[str]) -> None:
+        """Let these scopes forget what came from a session."""
+        for scope in map(parse_scope, scopes):
+            if (provider := self._providers.get(scope.provider)) is not None:
+                await self._calls.withdraw(provider, scope, session)
+
+    async def commit_all(
+        self, segments: Sequence[PendingSegment], *, at_once: bool = False
+    ) -> Report:
+        """Oldest first. One that fails holds back those of its own scope and no other (C7)."""
+        turns, reasons = 0, dict[str, str]()
+        for segment in segments:
+            if segment.scope in reasons:
+                continue
+            if not at_once and segment.due_at > self._clock.now():
+                reasons[segment.scope] = segment.error or "It waits for another try."
+                continue
+            try:
+                turns += await self._commit_one(segment)
+            except MemoryFailed as error:
+                reasons[segment.scope] = str(error)
+        if reasons:
+            return Failed(" ".join(reasons.values()), turns)
+        return Committed(turns) if turns else Nothing()
+
+    async def _commit_one(self, segment: PendingSegment) -> int:
+        """How many turns were committed. A try is durable before the provider hears of it (C6)."""
+        name = segment.scope.partition("/")[0]
+        provider = self._providers.get(name)
+        if provider is None:
+            error = MemoryFailed("there is no such memory any more", provider=name)
+            await self._failed(segment, error, NO_PROVIDER_DELAY)
+            raise error
+        async with self._room[name]:
+            begun = await persisted(partial(self._marks.begin, segment.key, after=segment.tries))
+            if begun is None:
+                return 0
+            faults.reach("memory.commit.before")
+            try:
+                await self._calls.commit(provider, _segment(begun))
+            except Exception as error:
+                failure = _failure(name, error)
+                await self._failed(segment, failure, self._delay(begun.tries))
+                raise failure from error
+            faults.reach("memory.commit.after")
+            if not await persisted(partial(self._marks.committed, segment.key)):
+                # Its session was deleted meanwhile.
+                await self._calls.withdraw(provider, parse_scope(begun.scope), begun.session)
+                return 0
+        return len(begun.turns)
+
+    async def _failed(self, segment: PendingSegment, error: MemoryFailed, delay: float) -> None:
+        log.warning("a memory commit failed", session=segment.session, error=str(error))
+        await persisted(partial(self._marks.failed, segment.key, str(error), delay=delay))
+
+
+def _segment(begun: BegunSegment) -> Segment:
+    return Segment(
+        key=begun.key,
+        scope=parse_scope(begun.scope),
+        session=begun.session,
+        turns=tuple(begun.turns),
+        messages=tuple(begun.messages),
+    )
+
+
+def _failure(provider: str, error: Exception) -> MemoryFailed:
+    if isinstance(error, MemoryFailed):
+        return error
+    if not isinstance(error, RoostError):
+        log.error("a memory provider failed", provider=provider, exc_info=error)
+    return MemoryFailed(str(error) or type(error).__name__, provider=provider)

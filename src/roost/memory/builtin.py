@@ -1,0 +1,191 @@
+"""The memory that comes with Roost: facts in its own store, taken down by a small model."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from roost.core.clock import Clock
+from roost.core.errors import Conflict, InvalidInput, MemoryFailed, ModelError, NotFound
+from roost.core.facts import Contradiction, Fact, Found, Learned, NewFact
+from roost.core.ids import FactId, SessionId, UserId
+from roost.memory.base import Memory, Scope, Segment
+from roost.memory.extraction import SCHEMA, SYSTEM, AnswerUnusable, extract, question
+from roost.memory.gathering import Gathering
+from roost.memory.ports import Asker, FactStore, Inquiry
+from roost.memory.ranking import ranked, same, telling
+from roost.memory.transcript import Excerpt, excerpts
+
+NAME = "builtin"
+USER = "user"
+"""What facts call the person they belong to."""
+
+TOLD = 0.9
+"""The trust of what someone asked to be remembered."""
+
+HELPFUL, UNHELPFUL = 0.1, -0.2
+"""What feedback changes in trust: a wrong memory does more harm than a right one does good."""
+
+LONGEST = 500
+_KNOWN = 40
+_RELATED = 100
+_MET = 10
+_INSTRUCTIONS = 10
+_AHEAD = 4
+
+
+class Builtin:
+    """Also a store of facts in its own right: what is known about something, what connects several,
+    what can't all be true. `half_life` is the age at which a fact counts half; without it facts
+    don't fade."""
+
+    def __init__(
+        self,
+        facts: Callable[[UserId], FactStore],
+        ask: Asker,
+        *,
+        clock: Clock,
+        half_life: timedelta | None = None,
+    ) -> None:
+        self._facts = facts
+        self._ask = ask
+        self._clock = clock
+        self._half_life = half_life
+        self._settling: dict[str, asyncio.Lock] = {}
+
+    # As a provider.
+
+    async def recall(self, scope: Scope, words: str, *, limit: int) -> Sequence[Memory]:
+        """What the agent was told to do from now on matters to every turn; the rest, if its words
+        are met. Nothing is written."""
+        facts = self._facts(scope.user)
+        most = min(_INSTRUCTIONS, limit)
+        standing = await facts.page(str(scope), kind="instruction", limit=most)
+        found = await self.search(scope, words, limit=limit)
+        chosen = {fact.id: fact for fact in (*standing, *found)}
+        return [_memory(fact) for fact in list(chosen.values())[:limit]]
+
+    async def commit(self, segment: Segment) -> None:
+        facts, scope = self._facts(segment.scope.user), str(segment.scope)
+        if await facts.applied(scope, segment.key):
+            return
+        gathering = Gathering(segment)
+        for excerpt in excerpts(segment):
+            await self._read(segment, excerpt, gathering)
+        # Models may be asked for several sessions at a time; what they found is compared with what
+        # is known one after the other, or two would add the same.
+        async with self._settling.setdefault(scope, asyncio.Lock()):
+            for fact in gathering.additions:
+                await _compare(facts, scope, fact, gathering)
+            await facts.apply(scope, segment.key, gathering.learned())
+
+    async def forget(self, scope: Scope, id: str) -> None:
+        try:
+            await self._facts(scope.user).forget(str(scope), FactId(id))
+        except NotFound:
+            return
+
+    async def withdraw(self, scope: Scope, session: SessionId) -> None:
+        await self._facts(scope.user).withdraw(str(scope), session)
+
+    async def health(self) -> str | None:
+        """Its facts are where the sessions are: if those can be had, so can these."""
+        return None
+
+    async def close(self) -> None:
+        pass
+
+    # As a store of facts.
+
+    async def search(self, scope: Scope, words: str, *, limit: int) -> Sequence[Fact]:
+        facts, asked = self._facts(scope.user), telling(words)
+        if not asked:
+            return []
+        found = await facts.search(str(scope), asked, limit=limit * _AHEAD)
+        return ranked(found, now=self._clock.now(), half_life=self._half_life)[:limit]
+
+    async def remember(self, scope: Scope, fact: NewFact, *, key: str) -> Fact:
+        """Keep what someone asked to be kept; the same key again keeps it once. What is known in
+        the same words is confirmed instead."""
+        if not 1 <= len(fact.text.strip()) <= LONGEST:
+            raise InvalidInput(f"A memory is a text of 1 to {LONGEST} characters.")
+        facts, where = self._facts(scope.user), str(scope)
+        async with self._settling.setdefault(where, asyncio.Lock()):
+            found = [each.fact for each in await _met(facts, where, fact.text)]
+            if twin := next((each for each in found if same(each.text, fact.text)), None):
+                await facts.apply(where, key, Learned(confirmed=(twin.id,)))
+                return await facts.get(where, twin.id)
+            if not await facts.apply(where, key, Learned(additions=(fact,))):
+                raise Conflict("This was remembered before, and was changed or forgotten since.")
+            return await facts.get(where, fact.id)
+
+    async def feedback(self, scope: Scope, id: str, *, helpful: bool) -> Fact:
+        change = HELPFUL if helpful else UNHELPFUL
+        return await self._facts(scope.user).feedback(str(scope), FactId(id), change)
+
+    async def about(self, scope: Scope, entity: str, *, limit: int) -> Sequence[Fact]:
+        """Everything that is known about something, by any of its names."""
+        return await self._facts(scope.user).about(str(scope), entity, limit=limit)
+
+    async def connecting(
+        self, scope: Scope, entities: Sequence[str], *, limit: int
+    ) -> Sequence[Fact]:
+        """What is known about all of these together."""
+        return await self._facts(scope.user).connecting(str(scope), entities, limit=limit)
+
+    async def contradictions(self, scope: Scope, *, limit: int) -> Sequence[Contradiction]:
+        return await self._facts(scope.user).contradictions(str(scope), limit=limit)
+
+    # Learning from a segment.
+
+    async def _read(self, segment: Segment, excerpt: Excerpt, gathering: Gathering) -> None:
+        """Ask the model about one excerpt, with what is known and what the ones before gave."""
+        known = [*gathering.additions, *await self._known(segment.scope, excerpt)]
+        inquiry = Inquiry(
+            user=segment.scope.user,
+            session=segment.session,
+            system=SYSTEM,
+            text=question(excerpt, known),
+            schema=SCHEMA,
+        )
+        try:
+            found = await extract(self._ask, inquiry, turns=len(segment.turns), known=len(known))
+        except (ModelError, AnswerUnusable) as error:
+            raise MemoryFailed(str(error).rstrip("."), provider=NAME) from error
+        for entity in found.entities:
+            gathering.meet(entity)
+        for stated in found.facts:
+            gathering.take(stated, known)
+
+    async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[Fact]:
+        """What the model should see: facts about the user, whom no excerpt calls by name, and those
+        that have its words."""
+        own = await self.about(scope, USER, limit=_KNOWN // 2)
+        known = {fact.id: fact for fact in own}
+        for line in excerpt:
+            known |= {fact.id: fact for fact in await self.search(scope, line.text, limit=5)}
+        return list(known.values())[:_KNOWN]
+
+
+async def _compare(facts: FactStore, scope: str, fact: NewFact, gathering: Gathering) -> None:
+    related = [found.fact for found in await _met(facts, scope, fact.text)]
+    names = [*fact.entities[:1]]
+    for entity in await facts.entities(scope, names):
+        names += [entity.name, *entity.aliases]
+    if names:
+        related += await facts.about(scope, names[0], limit=_RELATED)
+    gathering.compare(fact, related, names)
+
+
+async def _met(facts: FactStore, scope: str, text: str) -> Sequence[Found]:
+    asked = telling(text)
+    return await facts.search(scope, asked, limit=_MET) if asked else []
+
+
+def _memory(fact: Fact) -> Memory:
+    return Memory(
+        id=fact.id,
+        text=fact.text,
+        session=fact.session,
+        turn=fact.turn,
+        created_at=fact.created_at,
+    )

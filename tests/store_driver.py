@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from roost.core.approvals import Question
 from roost.core.clock import Clock
+from roost.core.compaction import Compaction, Replacement
 from roost.core.events import Delta, Deltas, TextDelta
 from roost.core.ids import (
     MessageId,
@@ -27,7 +28,6 @@ from roost.core.sessions import NewSession, Session
 from roost.core.signature import AgentConfig, Signature
 from roost.core.turns import Begun, EndState, NewTurn, Step, TurnEnd
 from roost.core.users import User, UserRole
-from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import Prompt

@@ -6,12 +6,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from roost.core.compaction import Compaction, Replacement
 from roost.core.errors import EpochPassed, InvalidInput, RoostError, StoreUnavailable
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Draft, TextPart, ToolResultPart
 from roost.core.turns import Step
 from roost.store.folder import DATABASE
-from roost.store.history import Compaction, Replacement
 from roost.store.sqlite.connect import connect_writer
 from roost.testing.faults import failing
 from tests.store_driver import Driver, draft, summary

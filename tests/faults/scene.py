@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from roost.core.clock import Clock
+from roost.core.compaction import Compaction, Replacement
 from roost.core.events import Deltas, TextDelta
 from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
@@ -13,7 +14,6 @@ from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
 from roost.store.folder import DATABASE
-from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.operations import Row
 from roost.store.sqlite.connect import connect_reader

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.approvals import Question
+from roost.core.compaction import Compaction, Replacement
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
 from roost.core.events import Deltas, TextDelta
 from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId, UserId
@@ -15,7 +16,6 @@ from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
-from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.sqlite.store import SqliteStore
 from roost.store.work import Checkpoint
@@ -85,6 +85,8 @@ REPEATABLE: dict[str, Write] = {
         LIVE, lease.token, LIVE_TURN, after=1
     ),
     "end a turn": lambda s, lease: s.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, END),
+    "pin a message": lambda s, _: s.of(USER).history.pin(TALK, MessageId("msg_asked"), True),
+    "cut memory's segments": lambda s, _: s.memory.cut(USER, TALK),
     "put a blob": lambda s, _: s.of(USER).blobs.put_bytes(ATTACHMENT * 2, "text/plain"),
     "put a setting": lambda s, _: s.settings.put("theme", '"light"'),
     "reset a route": lambda s, _: s.of(USER).sessions.reset(
@@ -200,6 +202,39 @@ async def test_repeated_claim_of_work_strands_nobody(tmp_path: Path) -> None:
         return claimed
 
     await assert_the_same(tmp_path, claim, work)
+
+
+async def cut(store: SqliteStore, _: Lease) -> object:
+    return await store.memory.cut(USER, TALK)
+
+
+async def begin(store: SqliteStore, lease: Lease) -> object:
+    await cut(store, lease)
+    return await begin_cut(store, lease)
+
+
+async def begin_cut(store: SqliteStore, _: Lease) -> object:
+    segment = (await store.memory.pending(USER, TALK))[0]
+    return await store.memory.begin(segment.key, after=0)
+
+
+async def test_repeated_begin_of_a_segment_is_one_try(tmp_path: Path) -> None:
+    await assert_the_same(tmp_path, begin_cut, cut)
+
+
+async def test_repeated_end_of_a_try_is_one(tmp_path: Path) -> None:
+    async with opened(tmp_path / "key") as store:
+        await populate(store)
+        (segment,) = await store.memory.cut(USER, TALK)
+
+    async def committed(store: SqliteStore, _: Lease) -> object:
+        return await store.memory.committed(segment.key)
+
+    async def failed(store: SqliteStore, _: Lease) -> object:
+        return await store.memory.failed(segment.key, "down", delay=60)
+
+    await assert_the_same(tmp_path / "committed", committed, begin)
+    await assert_the_same(tmp_path / "failed", failed, begin)
 
 
 async def test_repeated_title_is_one(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from roost.core.clock import SystemClock
+from roost.core.compaction import Compaction, Replacement
 from roost.core.events import Deltas, TextDelta
 from roost.core.ids import (
     BlobId,
@@ -40,7 +41,6 @@ from roost.core.sessions import NewSession, Session
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
-from roost.store.history import Compaction, Replacement
 from roost.store.leases import Lease, session_lease
 from roost.store.sessions import SessionFilter, SessionPatch
 from roost.store.sqlite.store import SqliteStore, open_store

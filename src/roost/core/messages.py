@@ -74,7 +74,7 @@ Part = KnownPart | UnknownPart
 
 class Message(msgspec.Struct, frozen=True):
     """`position` orders a session's history; `born` and `gone` are the epochs between which it
-    was part of it."""
+    was part of it. What is `pinned` stays word for word through compactions."""
 
     id: MessageId
     role: Role
@@ -85,6 +85,7 @@ class Message(msgspec.Struct, frozen=True):
     born: int = 0
     gone: int | None = None
     created_at: int = 0
+    pinned: bool = False
 
 
 class Draft(msgspec.Struct, frozen=True):

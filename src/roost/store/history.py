@@ -5,8 +5,9 @@ from typing import Literal
 
 import msgspec
 
+from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, EpochPassed, InvalidInput, NotFound
-from roost.core.events import HistoryRewritten, RewriteKind, Snapshot
+from roost.core.events import HistoryRewritten, RewriteKind, SessionUpdated, Snapshot
 from roost.core.ids import (
     MessageId,
     SessionId,
@@ -16,10 +17,9 @@ from roost.core.ids import (
     new_message_id,
     new_turn_id,
 )
-from roost.core.messages import Draft, Message
+from roost.core.messages import Message
 from roost.core.sessions import NewSession, Parent, Session
 from roost.core.turns import NewTurn
-from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
@@ -46,28 +46,6 @@ PAGE = 200
 class History(msgspec.Struct, frozen=True):
     session: Session
     messages: tuple[Message, ...]
-
-
-class Replacement(msgspec.Struct, frozen=True):
-    """A message that takes the place of a replaced one."""
-
-    at: MessageId
-    message: Draft
-
-
-class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """`epoch` is the one it was made from. What is replaced leaves the live history and stays
-    readable; a replacement is a summary, or a tool result cut down."""
-
-    epoch: int
-    replaced: tuple[MessageId, ...]
-    replacements: tuple[Replacement, ...]
-    trigger: str
-    focus: str | None = None
-    model: str | None = None
-    tokens_before: int | None = None
-    tokens_after: int | None = None
-    usage: tuple[Usage, ...] = ()
 
 
 class Epoch(msgspec.Struct, frozen=True, array_like=True):
@@ -138,6 +116,18 @@ class Histories:
         """What left the history when an epoch was opened."""
         yield from load_session(self._user, session)
         return messages_of((yield query("replaced_messages", session=session, epoch=epoch)))
+
+    @writing
+    def pin(self, session: SessionId, message: MessageId, pinned: bool) -> Operation[None]:
+        """Have compactions keep a message of the live history word for word, or no longer."""
+        yield from check_session(self._user, session)
+        found = yield query("find_message", user=self._user, message=message)
+        place = maybe(found, _MessagePlace)
+        if place is None or place.session != session or place.gone is not None:
+            raise NotFound("message", message)
+        if (yield query("pin_message", message=message, pinned=pinned)):
+            head = yield from enter(self._user, session, None, active=False)
+            yield from record(session, head.revision, SessionUpdated(("pinned_messages",)))
 
     # Rewrites. All need the session's lease, and none is possible while a turn is under way, except
     # for a compaction by the turn itself.

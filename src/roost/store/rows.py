@@ -151,6 +151,7 @@ class _MessageRow(msgspec.Struct, frozen=True, array_like=True):
     born: int
     gone: int | None
     created_at: int
+    pinned: bool
 
 
 def messages_of(rows: Rows) -> tuple[Message, ...]:
@@ -167,6 +168,7 @@ def messages_of(rows: Rows) -> tuple[Message, ...]:
                 row.born,
                 row.gone,
                 row.created_at,
+                row.pinned,
             )
             for row in found
         ]

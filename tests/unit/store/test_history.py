@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
-from roost.core.events import HistoryRewritten
+from roost.core.events import HistoryRewritten, SessionUpdated
 from roost.core.ids import SessionId, TurnId, new_message_id
 from roost.core.messages import Draft, FilePart
 from roost.core.sessions import Parent
@@ -75,6 +75,41 @@ async def test_since_says_when_it_can_not_tell_everything(
     assert not (await ada.history.since(session, 0)).complete
     assert (await ada.history.since(session, 4)).complete
     assert not (await ada.history.since(session, 99)).complete, "of another life of the session"
+
+
+async def test_pinned_message_is_read_as_one_and_let_go_again(
+    ada: Driver, session: SessionId, turns: list[TurnId], clock: FakeClock
+) -> None:
+    clock.advance(60)
+    before = await ada.sessions.get(session)
+    first, second, *_ = await ada.live(session)
+    for _ in range(2):
+        await ada.history.pin(session, first.id, True)
+    after = await ada.sessions.get(session)
+    assert after == replace(before, revision=before.revision + 1)
+    assert await ada.live(session) == [replace(first, pinned=True), *(await ada.live(session))[1:]]
+    assert (await ada.history.page(session))[0].pinned
+    assert (await ada.history.snapshot(session)).messages[0].pinned
+    changes = await ada.history.since(session, before.revision)
+    assert changes.recorded[0].events == (SessionUpdated(("pinned_messages",)),)
+
+    branch = await ada.history.branch(session, new_session())
+    assert [message.pinned for message in await ada.live(branch.id)][:2] == [True, False]
+    await ada.compact(session)
+    assert [m.pinned for m in await ada.history.replaced(session, 1)][:2] == [True, False]
+    with pytest.raises(NotFound):
+        await ada.history.pin(session, second.id, True)
+
+    copied = (await ada.live(branch.id))[0]
+    await ada.history.pin(branch.id, copied.id, False)
+    assert not (await ada.live(branch.id))[0].pinned
+
+
+async def test_message_is_pinned_while_a_turn_runs(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.history.pin(run.session, (await ada.live(run.session))[0].id, True)
+    await ada.end(run, "Good day")
+    assert [message.pinned for message in await ada.live(run.session)] == [True, False]
 
 
 async def test_undo_takes_back_a_turn_and_all_after_it_but_not_the_queue(

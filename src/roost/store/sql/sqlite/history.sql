@@ -8,28 +8,31 @@ SELECT m.position, m.revision, m.born, m.gone, m.session_id
 FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
 WHERE m.id = :message AND s.user_id = :user;
 
+-- name: pin_message
+UPDATE messages SET pinned = :pinned WHERE id = :message AND pinned <> :pinned RETURNING 1;
+
 -- name: live_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
 FROM messages
 WHERE session_id = :session AND gone IS NULL AND position > :after
 ORDER BY position;
 
 -- Newest first, for paging back through a conversation.
 -- name: page_of_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
 FROM messages
 WHERE session_id = :session AND gone IS NULL AND position < :before
 ORDER BY position DESC LIMIT :limit;
 
 -- By their ids: the plus keeps the planner from walking the whole history.
 -- name: messages_by_id
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
 FROM messages
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY seq;
 
 -- name: replaced_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
 FROM messages
 WHERE session_id = :session AND gone = :epoch
 ORDER BY position;

@@ -114,13 +114,16 @@ class TurnMachine(RuleBasedStateMachine):
                 await self._expect_request(session)
 
     async def _expect_request(self, session: ModelSession) -> None:
-        """The newest message of the session has reached the model, which has said one piece."""
-        newest = session.texts[-1].encode()
+        """All that stands in the session has reached the model, which has said one piece."""
         known = [each.request for each in self.sessions]
+        texts = [text.encode() for text in session.texts]
 
         async def arrived() -> ModelRequest | None:
-            found = [r for r in self.server.requests if r not in known and newest in r.body]
-            return found[-1] if found else None
+            for request in reversed(self.server.requests):
+                fresh = request not in known and request.left is None
+                if fresh and all(text in request.body for text in texts):
+                    return request
+            return None
 
         request = session.request = await eventually(arrived)
         assert request is not None

@@ -2,9 +2,9 @@
 
 import asyncio
 import re
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
-
-import pytest
 
 from roost.embed import open_roost
 from roost.testing.models import ModelServer, call, say
@@ -14,17 +14,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "embedding.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
-async def test_example_prints_the_answer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_example_prints_the_answer(tmp_path: Path) -> None:
     async with ModelServer() as server:
         server.otherwise(say("A place to sleep."))
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "-")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        # The example starts its own event loop, as a program does.
-        await asyncio.to_thread(exec, EXAMPLES[0], {"__name__": "__main__"})
-    assert capsys.readouterr().out == "A place to sleep."
+        environ = {"ANTHROPIC_API_KEY": "-", "ANTHROPIC_BASE_URL": server.url}
+        program = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", EXAMPLES[0], cwd=tmp_path, env=environ, stdout=PIPE
+        )
+        out, _ = await program.communicate()
+    assert (program.returncode, out) == (0, b"A place to sleep.")
 
 
 async def test_tool_of_the_second_example_can_be_called(tmp_path: Path) -> None:

@@ -122,7 +122,10 @@ class Engine:
         clients = Clients(providers, connections, connections)
         stack.push_async_callback(clients.close)
         prices = Prices(self.config.models.prices)
-        builder = Builder(self.store, providers, clients, prices, Toolbox(self.tools))
+        threshold = self.config.compaction.threshold / 100
+        builder = Builder(
+            self.store, providers, clients, prices, Toolbox(self.tools), threshold=threshold
+        )
         opened = runtime.running(self.store, builder, self.config, clock=self.clock)
         self.app = await stack.enter_async_context(opened)
         self.parts: Parts = self.app.parts

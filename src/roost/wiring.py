@@ -60,7 +60,14 @@ async def running(
     try:
         async with models(config, keys, environ) as (providers, clients), _kept_up(store.upkeep):
             prices = Prices(config.models.prices)
-            builder = Builder(store, providers, clients, prices, Toolbox(tools))
+            builder = Builder(
+                store,
+                providers,
+                clients,
+                prices,
+                Toolbox(tools),
+                threshold=config.compaction.threshold / 100,
+            )
             async with running_app(store, builder, config, clock=clock) as app:
                 yield Roost(store, app, create_app(version=__version__))
     finally:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from roost.core.approvals import Approval, Question
+from roost.core.compaction import Compaction
 from roost.core.events import Delta
 from roost.core.ids import BlobId, ToolCallId, UserId
-from roost.core.messages import Part
+from roost.core.messages import Message, Part
 from roost.core.turns import Begun, Step, ToolCall, ToolCallState, Turn
 
 
@@ -39,6 +40,11 @@ class Journal(Protocol):
 
     async def park(self, questions: tuple[Question, ...]) -> None:
         """Wait for a person. The turn is no longer this agent's."""
+        ...
+
+    async def compact(self, compaction: Compaction) -> tuple[Sequence[Message], int, int]:
+        """Write a compaction between two steps: the history as it is then, its epoch, and the
+        position of its newest message."""
         ...
 
     async def steers(self) -> Sequence[Turn]:

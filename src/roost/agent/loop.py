@@ -8,10 +8,12 @@ import msgspec
 import structlog
 
 from roost.agent.budget import Budget
+from roost.agent.compaction import Compactor
 from roost.agent.execution import Execution
 from roost.agent.journal import Journal
 from roost.agent.model import Model
-from roost.core.errors import ModelTransient, NoAnswer, QueueChanged
+from roost.core.compaction import Trigger
+from roost.core.errors import ContextTooLong, ModelTransient, NoAnswer, QueueChanged
 from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import BlobId, new_message_id
 from roost.core.messages import (
@@ -34,6 +36,9 @@ log = structlog.stdlib.get_logger("roost.agent")
 
 ATTEMPTS = 3
 """How often a step is tried whose answer breaks off."""
+
+_HOPE = 8
+"""Messages after which a compaction that gained nothing is tried again."""
 
 _SHOWN = (TextDelta, ReasoningDelta, ToolCallDelta)
 
@@ -59,6 +64,7 @@ class Agent:
         self,
         model: Model,
         tools: Toolbox,
+        compactor: Compactor,
         *,
         signature: Signature,
         system: str,
@@ -68,6 +74,9 @@ class Agent:
         self.model = model
         self.fell_back = False
         self._tools = tools
+        self._compactor = compactor
+        self._hopeless = 0
+        """How many messages there were when a compaction last gained nothing."""
         self._system = system
         self._schemas = schemas
         self._messages: list[Message] = []
@@ -149,10 +158,18 @@ class Agent:
         """Ask until there is a whole answer. One that breaks off is withdrawn and tried again."""
         budget.begin_step()
         request = await self._request(journal, budget)
+        if self._compactor.is_due(request, self.size) and len(self._messages) > self._hopeless:
+            request = await self._make_room(request, journal, budget, "turn") or request
         for attempt in range(1, ATTEMPTS + 1):
             query = _Query(journal)
             try:
                 finished = await query.ask(self.model, request)
+            except ContextTooLong:
+                smaller = await self._make_room(request, journal, budget, "overflow")
+                if attempt == ATTEMPTS or smaller is None:
+                    raise
+                request = smaller
+                await journal.retry()
             except (ModelTransient, NoAnswer) as error:
                 if attempt == ATTEMPTS or not (query.said or isinstance(error, NoAnswer)):
                     raise
@@ -163,6 +180,22 @@ class Agent:
                 self.fell_back |= query.fell_back
                 return await self._answer(journal, request, finished, budget)
         raise AssertionError("the last attempt returns or raises")
+
+    async def _make_room(
+        self, request: Request, journal: Journal, budget: Budget, trigger: Trigger
+    ) -> Request | None:
+        """Compact the history between two steps (B5); None if that gained nothing."""
+        assert self.position is not None, "a turn that runs knows its history"
+        journal.emit(NoticeDelta("Making room in a long conversation."))
+        compaction = await self._compactor.make(request, self.position.epoch, trigger=trigger)
+        if compaction is None:
+            self._hopeless = len(self._messages) + _HOPE
+            return None
+        for usage in compaction.usage:
+            budget.add(usage)
+        messages, epoch, head = await journal.compact(compaction)
+        self.load(messages, Position(epoch, head))
+        return await self._request(journal, budget)
 
     async def _request(self, journal: Journal, budget: Budget) -> Request:
         profile = self.model.target.profile

@@ -23,6 +23,7 @@ from roost.core.settings import (
     Kind,
     LogLevel,
     Money,
+    Percent,
     Port,
     SettingPath,
     VariableName,
@@ -31,6 +32,7 @@ from roost.core.settings import (
     hint,
     read_count,
     read_dollars,
+    read_percent,
     read_port,
     read_texts,
     unknown,
@@ -59,6 +61,14 @@ class AgentsConfig(msgspec.Struct, frozen=True):
 
 class ApprovalsConfig(msgspec.Struct, frozen=True):
     ttl: timedelta = timedelta(days=1)
+
+
+class CompactionConfig(msgspec.Struct, frozen=True):
+    """`threshold` is in percent of the model's window; a session that is two thirds of the way
+    there and idle for `idle` is compacted while nobody waits."""
+
+    threshold: Percent = Percent(75)
+    idle: timedelta = timedelta(minutes=5)
 
 
 class RecoveryConfig(msgspec.Struct, frozen=True):
@@ -111,6 +121,7 @@ class ProviderConfig(msgspec.Struct, frozen=True):
     base_url: BaseUrl | None = None
     key_env: VariableName | None = None
     wire: WireName | None = None
+    context: Count | None = None
     models: tuple[str, ...] = ()
     headers: Mapping[str, Key] = {}
 
@@ -122,6 +133,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     leases: LeaseConfig = LeaseConfig()
     agents: AgentsConfig = AgentsConfig()
     approvals: ApprovalsConfig = ApprovalsConfig()
+    compaction: CompactionConfig = CompactionConfig()
     recovery: RecoveryConfig = RecoveryConfig()
     limits: LimitsConfig = LimitsConfig()
     retention: RetentionConfig = RetentionConfig()
@@ -298,7 +310,9 @@ def _untyped(key: str, text: str, source: str) -> Given:
     path = tuple(key.split("."))
     value: object = text
     read = _SETTINGS[path].read
-    if read in (read_port, read_count, read_dollars) and re.fullmatch("[0-9]{1,16}", text):
+    if read in (read_port, read_count, read_percent, read_dollars) and re.fullmatch(
+        "[0-9]{1,16}", text
+    ):
         value = int(text)
     elif read is read_dollars and re.fullmatch(r"[0-9]{0,6}\.[0-9]{1,9}", text):
         value = float(text)

@@ -39,6 +39,7 @@ Dollars = NewType("Dollars", float)
 Money = NewType("Money", float)
 """In dollars."""
 Count = NewType("Count", int)
+Percent = NewType("Percent", int)
 
 SettingPath = tuple[str, ...]
 """Where a setting is, one name for each level. In a pattern, `*` is a name someone chose."""
@@ -122,6 +123,12 @@ def read_count(value: object) -> Count:
     raise ValueError(value)
 
 
+def read_percent(value: object) -> Percent:
+    if type(value) is int and 1 <= value <= 100:
+        return Percent(value)
+    raise ValueError(value)
+
+
 def _base_url(value: object) -> BaseUrl:
     """A name and password in the address would be printed with it: they have their own settings."""
     parts = urlsplit(_text(value))
@@ -178,6 +185,7 @@ KINDS: Mapping[Any, Kind] = {
     tuple[str, ...]: Kind('a list of texts such as ["a", "b"]', read_texts),
     Dollars: Kind("dollars for a million tokens, such as 2.5", read_dollars),
     Money: Kind("dollars, such as 2.5", read_dollars),
+    Percent: Kind("a whole number from 1 to 100", read_percent),
     Count: Kind("a whole number from 1 on", read_count),
     VendorName: _one_of(VendorName),
     WireName: _one_of(WireName),

@@ -27,6 +27,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     vendor: VendorName
     base_url: str = ""
     wire: WireName | None = None
+    context: int | None = None
     models: tuple[str, ...] = ()
     headers: Mapping[str, Key] = {}
 
@@ -164,6 +165,8 @@ class Providers:
         profile = profile_for(provider.vendor, model)
         if provider.wire is not None:
             profile = msgspec.structs.replace(profile, wire=provider.wire)
+        if provider.context is not None:
+            profile = msgspec.structs.replace(profile, context=provider.context)
         return Target(provider, model, profile)
 
     def _require_key(self, provider: Provider) -> None:
@@ -233,6 +236,7 @@ def _configured(name: str, given: ProviderConfig, environ: Mapping[str, str]) ->
         vendor=vendor,
         base_url=_completed(vendor, base_url),
         wire=given.wire,
+        context=given.context,
         models=given.models,
         headers=given.headers,
     )

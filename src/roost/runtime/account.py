@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from roost.agent.loop import Agent
 from roost.core.approvals import Approval, Decision
+from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import Changed, Cursor, SessionEvent, Snapshot, TurnUpdated
 from roost.core.ids import (
@@ -24,8 +25,10 @@ from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.compactions import Compactions
 from roost.runtime.hub import Hub
 from roost.runtime.turns import Turns
+from roost.store.history import Epoch
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
@@ -42,6 +45,7 @@ class Parts(NamedTuple):
     turns: Turns
     agents: Agents[Agent]
     builder: Builder
+    compactions: Compactions
 
 
 class Account:
@@ -52,6 +56,7 @@ class Account:
         self._turns = parts.turns
         self._agents = parts.agents
         self._builder = parts.builder
+        self._compactions = parts.compactions
 
     # Sessions.
 
@@ -285,6 +290,24 @@ class Account:
             await self._store.history.clear(session, lease.token)
             self._agents.drop(session)
         self._rewritten(session)
+
+    async def compact(self, session: SessionId, *, focus: str | None = None) -> Compaction | None:
+        """Make room in a long conversation, giving most room to `focus`. None if there is nothing
+        to gain. What is replaced stays readable; `restore` takes the latest one back."""
+        return await self._compactions.compact(self._user, session, focus=focus)
+
+    async def rewrites(self, session: SessionId) -> Sequence[Epoch]:
+        """Every rewrite of the history, compactions with what is known of them."""
+        return await self._store.history.epochs(session)
+
+    async def replaced(self, session: SessionId, epoch: int) -> Sequence[Message]:
+        """What left the history when an epoch was opened."""
+        return await self._store.history.replaced(session, epoch)
+
+    async def pin(self, session: SessionId, message: MessageId, *, pinned: bool = True) -> None:
+        """Keep a message word for word through compactions."""
+        await self._store.history.pin(session, message, pinned)
+        self._hub.changed(session)
 
     def _rewritten(self, session: SessionId) -> None:
         self._hub.changed(session)

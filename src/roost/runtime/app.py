@@ -13,6 +13,7 @@ from roost.runtime.account import Account, Parts
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.compactions import Compactions
 from roost.runtime.hub import Hub
 from roost.runtime.naming import Naming
 from roost.runtime.recovery import Recovery
@@ -63,10 +64,19 @@ async def running(
         config.limits,
         config.approvals.ttl.total_seconds(),
     )
-    turns = Turns(engine, finished=naming.finished)
+    turns = Turns(engine)
+    compactions = Compactions(
+        store,
+        hub,
+        turns,
+        builder,
+        clock=clock,
+        idle=config.compaction.idle.total_seconds(),
+    )
+    turns.observers += [naming.finished, compactions.finished]
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
-    parts = Parts(store, hub, checkpoints, turns, agents, builder)
+    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions)
     work = (checkpoints.run(), agents.run(), recovery.run())
     loops = [asyncio.create_task(each) for each in work]
     try:

@@ -4,6 +4,7 @@ from functools import partial
 
 import msgspec
 
+from roost.agent.compaction import Compactor
 from roost.agent.loop import Agent, Position
 from roost.agent.model import Model
 from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
@@ -30,8 +31,16 @@ class Plan(msgspec.Struct, frozen=True):
 
 class Builder:
     def __init__(
-        self, store: Store, providers: Providers, clients: Clients, prices: Prices, tools: Toolbox
+        self,
+        store: Store,
+        providers: Providers,
+        clients: Clients,
+        prices: Prices,
+        tools: Toolbox,
+        *,
+        threshold: float,
     ) -> None:
+        """`threshold` is how full of a model's window a session may be before it is compacted."""
         self._store = store
         self._providers = providers
         self._clients = clients
@@ -39,6 +48,7 @@ class Builder:
         self._tools = tools
         self._no_tools = Toolbox()
         self._estimator = Estimator()
+        self._threshold = threshold
 
     def plan(self, session: Session) -> Plan:
         """By the session's own choice of a model, or the default. Raises if there is no such."""
@@ -72,6 +82,10 @@ class Builder:
             prices=self._prices,
         )
 
+    def compactor(self, target: Target) -> Compactor:
+        small = self.model(self._providers.small() or target)
+        return Compactor(self.model(target), small, threshold=self._threshold)
+
     async def build(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Agent:
         """The prompt comes from the store, byte for byte, while the configuration is the same."""
         self._prices.prepare(plan.target.provider)
@@ -82,6 +96,7 @@ class Builder:
         agent = Agent(
             self.model(plan.target),
             self._toolbox(plan.target),
+            self.compactor(plan.target),
             signature=plan.signature,
             system=prompt.system,
             schemas=thaw_tools(prompt.tools),

@@ -6,10 +6,11 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from roost.core.approvals import Approval, Question
+from roost.core.compaction import Compaction
 from roost.core.errors import Conflict
 from roost.core.events import Delta
 from roost.core.ids import BlobId, ToolCallId, UserId
-from roost.core.messages import Draft, Part
+from roost.core.messages import Draft, Message, Part
 from roost.core.turns import Begun, Step, ToolCall, ToolCallState, Turn, TurnEnd
 from roost.runtime.attempt import Attempt
 from roost.runtime.checkpoint import Checkpoints
@@ -141,6 +142,15 @@ class TurnJournal:
         await self._whole(persisted(write))
         self.abandon()
         self._hub.changed(turn.session)
+
+    async def compact(self, compaction: Compaction) -> tuple[Sequence[Message], int, int]:
+        self._check_open()
+        history, session = self._store.history, self.turn.session
+        write = partial(history.compact, session, self._token, compaction)
+        written = await self._whole(persisted(write))
+        self._hub.changed(session)
+        found = await persisted(partial(history.load, session))
+        return found.messages, written.epoch, written.head
 
     async def steers(self) -> Sequence[Turn]:
         queue = await persisted(partial(self._store.queue.of, self.turn.session))

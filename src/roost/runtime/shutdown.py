@@ -18,6 +18,7 @@ async def shut_down(
     they came, and go on after the next start. Whoever is impatient kills the process: what was
     promised is durable at any moment."""
     await parts.turns.stop(grace)
+    await parts.compactions.stop()
     await naming.stop()
     loops = list(loops)
     for loop in loops:

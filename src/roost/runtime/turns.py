@@ -28,12 +28,13 @@ PATIENCE = 30.0
 
 
 class Turns:
-    """`finished` is told of every turn that came to its end here."""
+    """`observers` are told of every turn that came to its end here. They take note and do no more:
+    what they begin runs in tasks of their own."""
 
-    def __init__(self, engine: Engine, *, finished: Callable[[Claimed, TurnEnd], None]) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._store = engine.store
-        self._finished = finished
+        self.observers: list[Callable[[Claimed, TurnEnd], None]] = []
         self._runs: dict[SessionId, TurnRun] = {}
         self._asking: defaultdict[SessionId, deque[asyncio.Future[Lease | None]]]
         self._asking = defaultdict(deque)
@@ -140,7 +141,8 @@ class Turns:
         self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
         try:
             if (end := await run.run()) is not None:
-                self._finished(run.claimed, end)
+                for observer in self.observers:
+                    observer(run.claimed, end)
         except QueueChanged:
             # Edited or removed after the claim: what waits now is claimed anew.
             await persisted(partial(self._store.leases.release, lease))

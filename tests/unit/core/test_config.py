@@ -75,6 +75,8 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_AGENTS_MAX": "16",
         "ROOST_AGENTS_IDLE_TTL": "4h",
         "ROOST_APPROVALS_TTL": "5h",
+        "ROOST_COMPACTION_THRESHOLD": "60",
+        "ROOST_COMPACTION_IDLE": "8m",
         "ROOST_RECOVERY_AUTO_CONTINUE": "6h",
         "ROOST_LIMITS_TURN_STEPS": "7",
         "ROOST_LIMITS_TURN_TIME": "7m",
@@ -98,6 +100,7 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert config.server.grace == timedelta(seconds=5)
     assert (config.agents.max, config.agents.idle_ttl) == (16, timedelta(hours=4))
     assert config.approvals.ttl == timedelta(hours=5)
+    assert (config.compaction.threshold, config.compaction.idle) == (60, timedelta(minutes=8))
     assert config.recovery.auto_continue == timedelta(hours=6)
     limits = config.limits
     assert (limits.turn_steps, limits.turn_time) == (7, timedelta(minutes=7))

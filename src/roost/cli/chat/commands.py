@@ -184,6 +184,16 @@ def model_of(session: Session, providers: Providers) -> str:
     return str(providers.default())
 
 
+async def _compact(room: Room, argument: str) -> Outcome:
+    made = await room.account.compact(room.session, focus=argument or None)
+    if made is None:
+        return Outcome("There is nothing to gain: the conversation is short.")
+    left_out = words.amount(len(made.replaced), "message")
+    sizes = f"{made.tokens_before} tokens before, {made.tokens_after} after"
+    how = f"summed up by {made.model}" if made.model else "cut down"
+    return Outcome(f"{left_out} {how}: {sizes}. /restore brings them back.")
+
+
 async def _usage(room: Room, _: str) -> Outcome:
     counters = (await room.account.session(room.session)).counters
     if not counters.turns:
@@ -212,10 +222,11 @@ _TABLE = (
     Command("sessions", "", "list the latest sessions", _sessions),
     Command("resume", "[NUMBER|ID]", "go on with another session", _resume),
     Command("undo", "", "take back your last message and its answer", _undo),
-    Command("restore", "", "take back the undo", _restore),
+    Command("restore", "", "take back the undo, or the last compaction", _restore),
     Command("retry", "", "ask the last message again", _retry),
     Command("continue", "", "go on with an answer that stopped short", _continue),
     Command("model", "[NAME]", "show or choose who answers", _model),
+    Command("compact", "[FOCUS]", "make room in a long conversation", _compact),
     Command("usage", "", "what this session has used", _usage),
     Command("stop", "", "stop what is under way", _stop),
     Command("help", "", "show this", _help),

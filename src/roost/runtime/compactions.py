@@ -1,0 +1,166 @@
+"""Compactions outside of turns: asked for by a person, or made while nobody waits.
+
+A turn compacts its own history, between its steps; everything else goes through here, and takes the
+session's lease as a turn does. Of several that are asked for at once, the first opens an epoch and
+the others find that there is nothing left to do.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from functools import partial
+
+import msgspec
+import structlog
+
+from roost.agent.prompt import thaw_tools
+from roost.core.clock import Clock
+from roost.core.compaction import Compaction, Trigger
+from roost.core.errors import Conflict, EpochPassed, NotFound, RoostError
+from roost.core.ids import SessionId, UserId
+from roost.core.turns import TurnEnd
+from roost.llm.base import Request
+from roost.runtime.building import Builder
+from roost.runtime.hub import Hub
+from roost.runtime.persistence import persisted
+from roost.runtime.turns import Turns
+from roost.store.store import Store
+from roost.store.work import Claimed
+
+log = structlog.stdlib.get_logger("roost.compaction")
+
+NEAR = 2 / 3
+"""Of the threshold: from here on a session that nobody uses is compacted."""
+FIRST_WAIT, LONGEST_WAIT = 60.0, 86_400.0
+"""Seconds until an idle compaction that failed is tried again: doubled each time."""
+
+
+class _Wait(msgspec.Struct, frozen=True):
+    failures: int
+    until: int
+
+
+class Compactions:
+    """`idle` is how many seconds a session has to be quiet."""
+
+    def __init__(
+        self, store: Store, hub: Hub, turns: Turns, builder: Builder, *, clock: Clock, idle: float
+    ) -> None:
+        self._store = store
+        self._hub = hub
+        self._turns = turns
+        self._builder = builder
+        self._clock = clock
+        self._idle = idle
+        self._asked: dict[SessionId, tuple[UserId, str | None]] = {}
+        self._timers: dict[SessionId, asyncio.TimerHandle] = {}
+        self._waits: dict[SessionId, _Wait] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def compact(
+        self, user: UserId, session: SessionId, *, focus: str | None = None
+    ) -> Compaction | None:
+        """What a person asks for. None if there is nothing to gain, or if someone else did it
+        meanwhile. During a turn it is done after it (B6), and this says so."""
+        found = await self._store.of(user).sessions.get(session)
+        if self._turns.is_running(session):
+            self._asked[session] = (user, focus)
+            raise Conflict("A turn is under way. The conversation is compacted after it.")
+        return await self._make(user, session, found.epoch, "person", focus)
+
+    async def _make(
+        self, user: UserId, session: SessionId, epoch: int, trigger: Trigger, focus: str | None
+    ) -> Compaction | None:
+        mine = self._store.of(user)
+        async with self._turns.held(session) as lease:
+            found = await persisted(partial(mine.history.load, session))
+            if found.session.epoch != epoch:
+                return None  # it was rewritten while we waited
+            prompt = await persisted(partial(mine.sessions.prompt, session))
+            target = self._builder.plan(found.session).target
+            request = Request(
+                model=target.model,
+                system=prompt.system if prompt else "",
+                tools=thaw_tools(prompt.tools) if prompt else (),
+                messages=found.messages,
+            )
+            compactor = self._builder.compactor(target)
+            made = await compactor.make(request, epoch, trigger=trigger, focus=focus)
+            if made is None:
+                return None
+            try:
+                write = partial(mine.history.compact, session, lease.token, made)
+                await persisted(write)
+            except EpochPassed:
+                return None
+        self._hub.changed(session)
+        return made
+
+    # After turns.
+
+    def finished(self, claimed: Claimed, end: TurnEnd) -> None:
+        """A turn ended: what was asked for meanwhile is done now, if it is still needed; and a
+        session that is nearly full is looked at again when it has been quiet for a while."""
+        session = claimed.session
+        if (asked := self._asked.pop(session.id, None)) is not None:
+            self._spawn(self._afterwards(asked[0], session.id, "person", asked[1]))
+            return
+        self._put_off(session.id)
+        timer = partial(self._spawn_idle, session.user, session.id)
+        self._timers[session.id] = asyncio.get_running_loop().call_later(self._idle, timer)
+
+    def _put_off(self, session: SessionId) -> None:
+        if (timer := self._timers.pop(session, None)) is not None:
+            timer.cancel()
+
+    def _spawn_idle(self, user: UserId, session: SessionId) -> None:
+        self._timers.pop(session, None)
+        self._spawn(self.look_at(user, session))
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def look_at(self, user: UserId, session: SessionId) -> None:
+        """Compact an idle session if it is nearly full."""
+        await self._afterwards(user, session, "idle", None)
+
+    async def _afterwards(
+        self, user: UserId, session: SessionId, trigger: Trigger, focus: str | None
+    ) -> None:
+        try:
+            found = await self._store.of(user).sessions.get(session)
+            if trigger == "person" or await self._is_near(user, session):
+                await self._make(user, session, found.epoch, trigger, focus)
+            self._waits.pop(session, None)
+        except NotFound:
+            self._waits.pop(session, None)  # deleted meanwhile: nothing is left to do (B10)
+        except RoostError as error:
+            log.warning("a compaction failed", session=session, error=str(error))
+            self._failed(session)
+        except Exception:
+            log.exception("a compaction failed", session=session)
+            self._failed(session)
+
+    async def _is_near(self, user: UserId, session: SessionId) -> bool:
+        wait = self._waits.get(session)
+        if self._turns.is_running(session) or (wait and wait.until > self._clock.now()):
+            return False
+        found = await self._store.of(user).history.load(session)
+        target = self._builder.plan(found.session).target
+        return self._builder.compactor(target).is_near(target.model, found.messages, NEAR)
+
+    def _failed(self, session: SessionId) -> None:
+        failures = self._waits[session].failures + 1 if session in self._waits else 1
+        seconds = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
+        self._waits[session] = _Wait(failures, self._clock.now() + round(seconds * 1000))
+
+    async def stop(self) -> None:
+        """What is under way is given up: the history stays as it is, and is compacted another
+        time."""
+        for timer in self._timers.values():
+            timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)

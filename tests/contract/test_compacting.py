@@ -1,0 +1,297 @@
+"""Compaction through the application: by turns, by people, by time; one epoch, whoever asks."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roost.core.clock import SystemClock
+from roost.core.config import CompactionConfig, Config, ProviderConfig
+from roost.core.errors import Conflict, NotFound
+from roost.core.ids import SessionId
+from roost.core.messages import ToolResultPart, plain_text
+from roost.core.settings import BaseUrl, Count, Percent
+from roost.store.search import SearchFilter
+from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, say, stall
+from tests.engine import Engine, FunctionTool, config_for, eventually, started
+
+WINDOW = 4000
+WORDS = "word " * 430
+"""Some 430 tokens."""
+SUMMARY = "# Goals\nTo count words."
+
+
+def small_window(folder: Path, server: ModelServer, *, idle: float = 3600) -> Config:
+    config = config_for(folder, server)
+    url = BaseUrl(server.openai_url)
+    test = ProviderConfig(
+        vendor="compatible", base_url=url, models=("model",), context=Count(WINDOW)
+    )
+    return msgspec.structs.replace(
+        config,
+        providers={**config.providers, "test": test},
+        compaction=CompactionConfig(threshold=Percent(75), idle=timedelta(seconds=idle)),
+    )
+
+
+@pytest.fixture
+async def engine(folder: Path, server: ModelServer) -> AsyncGenerator[Engine]:
+    server.otherwise(_answer)
+    config = small_window(folder, server)
+    async with started(Engine(folder, server, clock=SystemClock(), config=config)) as engine:
+        yield engine
+
+
+def _answer(request: ModelRequest) -> Reply:
+    return say(SUMMARY) if request.model == "small" else say("Good day.")
+
+
+async def fill(engine: Engine, session: SessionId, turns: int) -> None:
+    for number in range(turns):
+        turn = await engine.say(session, f"Question {number}: {WORDS}")
+        assert turn.state == "completed", turn.reason
+
+
+async def epoch(engine: Engine, session: SessionId) -> int:
+    return (await engine.account.session(session)).epoch
+
+
+@pytest.mark.contract("B5")
+async def test_session_that_grows_too_long_is_compacted_before_the_next_step(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 12)
+    assert await epoch(engine, session) >= 1
+    biggest = max([len(r.body) for r in server.requests if r.model == "model"])
+    assert biggest < WINDOW * 6
+    texts = await engine.texts(session)
+    assert texts[0].startswith("Question 0:")
+    assert SUMMARY in texts[1]
+    assert texts[-2].startswith("Question 11:")
+    rewrites = await engine.account.rewrites(session)
+    assert {each.kind for each in rewrites} == {"compaction"}
+    detail = msgspec.json.decode(rewrites[0].detail, type=dict[str, object])
+    assert detail["trigger"] == "turn"
+    assert detail["model"] == "test/small"
+    before, after = detail["tokens_before"], detail["tokens_after"]
+    assert isinstance(before, int)
+    assert isinstance(after, int)
+    assert after < before
+
+
+@pytest.mark.contract("B5")
+async def test_replaced_messages_stay_readable_searchable_and_exportable(engine: Engine) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    made = await engine.account.compact(session)
+    assert made is not None
+    now = await epoch(engine, session)
+    gone = await engine.account.replaced(session, now)
+    assert [message.id for message in gone] == list(made.replaced)
+
+    async def found() -> bool:
+        hits = await engine.account.search("Question 1", SearchFilter(session=session))
+        return bool(hits)
+
+    assert await eventually(found)
+    exported = await engine.store.of(engine.owner.id).transfer.export(session)
+    assert b"Question 1:" in exported
+    await engine.account.restore(session)
+    assert len(await engine.texts(session)) == 6
+    assert await epoch(engine, session) == now + 1
+
+
+@pytest.mark.contract("B5", "B10")
+async def test_turn_compacts_between_its_steps_and_keeps_its_lease(
+    folder: Path, server: ModelServer
+) -> None:
+    async def read(arguments: str, context: object) -> str:
+        return "line\n" * 1500
+
+    config = small_window(folder, server)
+    tools = (FunctionTool("read", read),)
+    engine = Engine(folder, server, clock=SystemClock(), config=config, tools=tools)
+    async with started(engine):
+        server.otherwise(_answer)
+        server.plan(*[call("read", {}) for _ in range(6)], say("All read."), model="model")
+        session = await engine.session()
+        turn = await engine.say(session, "Read everything")
+        assert (turn.state, turn.reason) == ("completed", None)
+        assert await epoch(engine, session) >= 1
+        for message in await engine.messages(session):
+            for part in message.parts:
+                assert not isinstance(part, ToolResultPart) or part.content
+        assert all(request.refused is None for request in server.requests)
+
+
+@pytest.mark.contract("B5")
+async def test_context_that_the_provider_finds_too_long_is_compacted_and_asked_again(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    server.plan(fail("context_too_long"), say("Now it fits."), model="model")
+    turn = await engine.say(session, "And now?")
+    assert (turn.state, turn.reason) == ("completed", None)
+    assert await epoch(engine, session) == 1
+    assert (await engine.texts(session))[-1] == "Now it fits."
+
+
+@pytest.mark.contract("B7")
+async def test_session_stays_usable_if_nobody_sums_up(engine: Engine, server: ModelServer) -> None:
+    server.otherwise(lambda r: fail(400) if r.model == "small" else say("Good day."))
+    session = await engine.session()
+    await fill(engine, session, 12)
+    assert await epoch(engine, session) >= 1
+    texts = await engine.texts(session)
+    assert "What the user said in it:" in texts[1]
+    assert "- Question" in texts[1]
+
+
+@pytest.mark.contract("B7")
+async def test_summary_longer_than_what_it_replaces_is_refused(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.otherwise(lambda r: say("blah " * 9000) if r.model == "small" else say("Good day."))
+    session = await engine.session()
+    await fill(engine, session, 3)
+    made = await engine.account.compact(session)
+    assert made is not None
+    assert made.model is None
+    assert "blah" not in "".join(await engine.texts(session))
+
+
+@pytest.mark.contract("B7")
+async def test_compaction_that_is_cut_short_leaves_the_history_as_it_was(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    before = await engine.texts(session)
+    server.plan(stall(), model="small")
+    asking = asyncio.create_task(engine.account.compact(session))
+    await eventually(lambda: _is_asked(server))
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert await engine.texts(session) == before
+    server.plan(stall(), model="small")
+    asking = asyncio.create_task(engine.account.compact(session))
+    await eventually(lambda: _is_asked(server, 2))
+    await engine.crash()
+    await asyncio.wait([asking])
+    await engine.start()
+    assert await engine.texts(session) == before
+    assert (await engine.say(session, "Still there?")).state == "completed"
+
+
+async def _is_asked(server: ModelServer, times: int = 1) -> bool:
+    return len([r for r in server.requests if r.model == "small"]) >= times
+
+
+@pytest.mark.contract("B6")
+async def test_of_all_who_ask_at_once_one_opens_an_epoch(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    made = await asyncio.gather(
+        *[engine.account.compact(session, focus=focus) for focus in (None, "a", "b", "c")],
+        *[_idle(engine, session) for _ in range(2)],
+    )
+    assert len([each for each in made if each is not None]) == 1
+    assert await epoch(engine, session) == 1
+
+
+async def _idle(engine: Engine, session: SessionId) -> object:
+    """As the timer of an idle session does it."""
+    await engine.parts.compactions.look_at(engine.owner.id, session)
+    return None
+
+
+@pytest.mark.contract("B6")
+async def test_what_is_asked_for_during_a_turn_is_done_after_it(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    server.plan(say("Wor") + stall() + say("ds."), model="model")
+    turn = await engine.account.send(session, "Go on")
+    await engine.streamed(session, "Wor")
+    with pytest.raises(Conflict, match="after it"):
+        await engine.account.compact(session)
+    assert await epoch(engine, session) == 0
+    [r for r in server.requests if r.model == "model"][-1].release()
+    assert (await engine.ended(turn.id)).state == "completed"
+
+    async def compacted() -> bool:
+        return await epoch(engine, session) == 1
+
+    await eventually(compacted)
+    assert "ds." in (await engine.texts(session))[-1]
+
+
+@pytest.mark.contract("B6")
+async def test_loser_goes_on_with_the_history_it_has(engine: Engine, server: ModelServer) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    first, second = await asyncio.gather(
+        engine.account.compact(session), engine.account.compact(session)
+    )
+    assert (first is None) != (second is None)
+    texts = await engine.texts(session)
+    assert (await engine.say(session, "And?")).state == "completed"
+    assert (await engine.texts(session))[: len(texts)] == texts
+
+
+@pytest.mark.contract("B10")
+async def test_compaction_of_a_session_deleted_meanwhile_ends_quietly(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    server.plan(stall() + say(SUMMARY), model="small")
+    looking = asyncio.create_task(engine.parts.compactions.look_at(engine.owner.id, session))
+    await eventually(lambda: _is_asked(server))
+    await engine.account.delete(session)
+    next(r for r in server.requests if r.model == "small").release()
+    await looking
+    with pytest.raises(NotFound):
+        await engine.account.session(session)
+
+
+async def test_idle_session_near_the_limit_is_compacted_while_nobody_waits(
+    folder: Path, server: ModelServer
+) -> None:
+    server.otherwise(_answer)
+    config = small_window(folder, server, idle=0.05)
+    async with started(Engine(folder, server, clock=SystemClock(), config=config)) as engine:
+        session, short = await engine.session(), await engine.session()
+        await engine.say(short, "Little")
+        await fill(engine, session, 4)
+
+        async def compacted() -> bool:
+            return await epoch(engine, session) == 1
+
+        await eventually(compacted)
+        assert await epoch(engine, short) == 0
+
+
+async def test_pinned_message_stays_word_for_word(engine: Engine) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    pinned = (await engine.messages(session))[2]
+    await engine.account.pin(session, pinned.id)
+    assert await engine.account.compact(session) is not None
+    texts = await engine.texts(session)
+    assert plain_text(pinned.parts) in texts
+
+
+async def test_short_conversation_has_nothing_to_gain(engine: Engine, server: ModelServer) -> None:
+    session = await engine.session()
+    await engine.say(session, "Hello")
+    assert await engine.account.compact(session) is None
+    assert await epoch(engine, session) == 0

@@ -25,6 +25,7 @@ from roost.core.settings import (
     Money,
     Percent,
     Port,
+    ScopeName,
     SettingPath,
     VariableName,
     VendorName,
@@ -69,6 +70,18 @@ class CompactionConfig(msgspec.Struct, frozen=True):
 
     threshold: Percent = Percent(75)
     idle: timedelta = timedelta(minutes=5)
+
+
+class MemoryConfig(msgspec.Struct, frozen=True):
+    """`provider` and `profile` are the scope that turns are remembered under; the provider `none`
+    remembers nothing. `options` are the provider's own, and may hold its key."""
+
+    provider: ScopeName = ScopeName("builtin")
+    profile: ScopeName = ScopeName("default")
+    idle_commit: timedelta = timedelta(minutes=30)
+    timeout: timedelta = timedelta(seconds=60)
+    grace: timedelta = timedelta(seconds=10)
+    options: Mapping[str, Key] = {}
 
 
 class RecoveryConfig(msgspec.Struct, frozen=True):
@@ -134,6 +147,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     agents: AgentsConfig = AgentsConfig()
     approvals: ApprovalsConfig = ApprovalsConfig()
     compaction: CompactionConfig = CompactionConfig()
+    memory: MemoryConfig = MemoryConfig()
     recovery: RecoveryConfig = RecoveryConfig()
     limits: LimitsConfig = LimitsConfig()
     retention: RetentionConfig = RetentionConfig()
@@ -243,7 +257,9 @@ _REQUIRED: Mapping[SettingPath, list[str]] = {
 }
 _SECTIONS = {path[:end] for path in _SETTINGS for end in range(1, len(path))}
 VARIABLES = {
-    "ROOST_" + "_".join(path).upper(): ".".join(path) for path in _SETTINGS if "*" not in path
+    "ROOST_" + "_".join(path).upper(): ".".join(path)
+    for path, kind in _SETTINGS.items()
+    if "*" not in path and kind is not KINDS[Mapping[str, Key]]
 }
 
 

@@ -40,6 +40,8 @@ Money = NewType("Money", float)
 """In dollars."""
 Count = NewType("Count", int)
 Percent = NewType("Percent", int)
+ScopeName = NewType("ScopeName", str)
+"""Names one part of a memory's scope."""
 
 SettingPath = tuple[str, ...]
 """Where a setting is, one name for each level. In a pattern, `*` is a name someone chose."""
@@ -129,6 +131,12 @@ def read_percent(value: object) -> Percent:
     raise ValueError(value)
 
 
+def _scope_name(value: object) -> ScopeName:
+    if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", _text(value), re.ASCII):
+        return ScopeName(cast("str", value))
+    raise ValueError(value)
+
+
 def _base_url(value: object) -> BaseUrl:
     """A name and password in the address would be printed with it: they have their own settings."""
     parts = urlsplit(_text(value))
@@ -153,7 +161,7 @@ def _headers(value: object) -> dict[str, Key]:
     if not isinstance(value, dict):
         raise ValueError("not a table")
     headers = cast("dict[str, object]", value)
-    if not all(re.fullmatch(r"[A-Za-z0-9-]{1,64}", name) for name in headers):
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in headers):
         raise ValueError("not a header")
     return {name.lower(): _key(text) for name, text in headers.items()}
 
@@ -187,6 +195,7 @@ KINDS: Mapping[Any, Kind] = {
     Money: Kind("dollars, such as 2.5", read_dollars),
     Percent: Kind("a whole number from 1 to 100", read_percent),
     Count: Kind("a whole number from 1 on", read_count),
+    ScopeName: Kind("a name in small letters, such as default", _scope_name),
     VendorName: _one_of(VendorName),
     WireName: _one_of(WireName),
     BaseUrl: Kind(

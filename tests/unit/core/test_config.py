@@ -9,6 +9,7 @@ from roost.core.config import (
     VARIABLES,
     Config,
     ConfigFile,
+    MemoryConfig,
     PriceConfig,
     ProviderConfig,
     load,
@@ -17,7 +18,7 @@ from roost.core.config import (
 )
 from roost.core.errors import ConfigError, SettingWrong
 from roost.core.keys import Key
-from roost.core.settings import BaseUrl, Dollars, VariableName, duration
+from roost.core.settings import BaseUrl, Dollars, ScopeName, VariableName, duration
 
 HOME = {"HOME": "/home/wren"}
 FILE = Path("/etc/roost/roost.toml")
@@ -77,6 +78,11 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_APPROVALS_TTL": "5h",
         "ROOST_COMPACTION_THRESHOLD": "60",
         "ROOST_COMPACTION_IDLE": "8m",
+        "ROOST_MEMORY_PROVIDER": "openviking",
+        "ROOST_MEMORY_PROFILE": "work",
+        "ROOST_MEMORY_IDLE_COMMIT": "9m",
+        "ROOST_MEMORY_TIMEOUT": "11s",
+        "ROOST_MEMORY_GRACE": "12s",
         "ROOST_RECOVERY_AUTO_CONTINUE": "6h",
         "ROOST_LIMITS_TURN_STEPS": "7",
         "ROOST_LIMITS_TURN_TIME": "7m",
@@ -101,6 +107,13 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert (config.agents.max, config.agents.idle_ttl) == (16, timedelta(hours=4))
     assert config.approvals.ttl == timedelta(hours=5)
     assert (config.compaction.threshold, config.compaction.idle) == (60, timedelta(minutes=8))
+    assert config.memory == MemoryConfig(
+        provider=ScopeName("openviking"),
+        profile=ScopeName("work"),
+        idle_commit=timedelta(minutes=9),
+        timeout=timedelta(seconds=11),
+        grace=timedelta(seconds=12),
+    )
     assert config.recovery.auto_continue == timedelta(hours=6)
     limits = config.limits
     assert (limits.turn_steps, limits.turn_time) == (7, timedelta(minutes=7))
@@ -119,6 +132,18 @@ def test_count_is_a_whole_number_from_one_on(text: str) -> None:
 def test_money_is_dollars(text: str) -> None:
     with pytest.raises(SettingWrong, match=r"dollars, such as 2\.5"):
         configured(environ={"ROOST_LIMITS_DAY_COST": text})
+
+
+@pytest.mark.parametrize("text", ["Work", "a/b", "../x", "-a", "a b", "ä"])
+def test_profile_of_a_memory_is_a_plain_name(text: str) -> None:
+    with pytest.raises(SettingWrong, match="a name in small letters"):
+        configured(environ={"ROOST_MEMORY_PROFILE": text})
+
+
+def test_options_of_a_memory_are_its_own_and_not_printed() -> None:
+    config = configured("[memory.options]\nbase_url = 'http://nest'\nkey = 'nightjar'")
+    assert config.memory.options == {"base_url": Key("http://nest"), "key": Key("nightjar")}
+    assert "nightjar" not in repr(config)
 
 
 def test_every_setting_is_in_the_documentation() -> None:

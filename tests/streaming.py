@@ -12,6 +12,7 @@ from roost.core.events import (
     Cursor,
     Delta,
     HistoryRewritten,
+    Noticed,
     ReasoningDelta,
     Rewound,
     SessionEvent,
@@ -221,6 +222,8 @@ class View:
                 assert (event.turn, event.attempt) == self.streaming
                 assert event.seq == 0
                 self._stop()
+            case Noticed():
+                pass
         self.cursor = event.cursor
 
     def _anew(self, event: Snapshot) -> None:

@@ -11,6 +11,7 @@ import pytest
 from roost.core.clock import SystemClock
 from roost.core.config import CompactionConfig, Config, ProviderConfig
 from roost.core.errors import Conflict, NotFound
+from roost.core.events import Changed, HistoryRewritten, Noticed
 from roost.core.ids import SessionId
 from roost.core.messages import ToolResultPart, plain_text
 from roost.core.settings import BaseUrl, Count, Percent
@@ -295,3 +296,15 @@ async def test_short_conversation_has_nothing_to_gain(engine: Engine, server: Mo
     await engine.say(session, "Hello")
     assert await engine.account.compact(session) is None
     assert await epoch(engine, session) == 0
+
+
+async def test_whoever_watches_is_told_what_is_being_done(engine: Engine) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    async with engine.account.watch(session) as events:
+        await anext(events)
+        assert await engine.account.compact(session) is not None
+        assert isinstance(await anext(events), Noticed)
+        changed = await anext(events)
+        assert isinstance(changed, Changed)
+        assert changed.events == (HistoryRewritten(1, "compaction"),)

@@ -190,4 +190,11 @@ class Rewound(msgspec.Struct, frozen=True, tag_field="kind", tag="rewound"):
     seq: int
 
 
-SessionEvent = Snapshot | Changed | Streamed | Rewound
+class Noticed(msgspec.Struct, frozen=True, tag_field="kind", tag="noticed"):
+    """What is being done to the session outside of a turn, for people to see; nothing to keep."""
+
+    cursor: Cursor
+    text: str
+
+
+SessionEvent = Snapshot | Changed | Streamed | Rewound | Noticed

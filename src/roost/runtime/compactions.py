@@ -83,6 +83,7 @@ class Compactions:
                 tools=thaw_tools(prompt.tools) if prompt else (),
                 messages=found.messages,
             )
+            self._hub.notice(session, "Making room in a long conversation.")
             compactor = self._builder.compactor(target)
             made = await compactor.make(request, epoch, trigger=trigger, focus=focus)
             if made is None:

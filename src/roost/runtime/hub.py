@@ -59,6 +59,11 @@ class Hub:
         if (tail := self._tails.get(session)) is not None:
             tail.changed()
 
+    def notice(self, session: SessionId, text: str) -> None:
+        """Tell whoever watches what is being done outside of a turn."""
+        if (tail := self._tails.get(session)) is not None:
+            tail.notice(text)
+
     # What surfaces ask.
 
     @property

@@ -6,7 +6,7 @@ from collections import deque
 import msgspec
 
 from roost.core.errors import NotFound, StoreError
-from roost.core.events import Changed, Cursor, Rewound, SessionEvent, Streamed
+from roost.core.events import Changed, Cursor, Noticed, Rewound, SessionEvent, Streamed
 from roost.runtime.changes import after, changed, closes, epoch_before, keeps
 from roost.runtime.tail import SessionLog, Tail, Trouble
 
@@ -21,11 +21,17 @@ class Subscriber:
         self._tail = tail
         self._history = history
         self._first: SessionEvent | None = None
+        self._notice: str | None = None
         self._backlog: deque[Changed] = deque()
         self._woken = asyncio.Event()
         self._trouble: Trouble | None = None
 
     def wake(self) -> None:
+        self._woken.set()
+
+    def notice(self, text: str) -> None:
+        """Only the latest counts."""
+        self._notice = text
         self._woken.set()
 
     def __aiter__(self) -> "Subscriber":
@@ -86,13 +92,17 @@ class Subscriber:
 
     # What comes next.
 
+    def _noticed(self) -> Noticed | None:
+        text, self._notice = self._notice, None
+        return None if text is None else Noticed(self.cursor, text)
+
     def _take(self) -> SessionEvent | None:
         if (first := self._first) is not None:
             self._first = None
             return first
         change = self._next_change()
         if change is None:
-            return self._streamed()
+            return self._streamed() or self._noticed()
         if closes(change, self.cursor):
             if (streamed := self._streamed()) is not None:
                 return streamed

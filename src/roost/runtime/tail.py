@@ -48,6 +48,7 @@ class Reader(Protocol):
     @property
     def cursor(self) -> Cursor: ...
     def wake(self) -> None: ...
+    def notice(self, text: str) -> None: ...
 
 
 class Trouble:
@@ -116,6 +117,10 @@ class Tail:
             self._wake()
         else:
             self._paced = asyncio.get_running_loop().call_later(delay, self._wake)
+
+    def notice(self, text: str) -> None:
+        for reader in self._readers:
+            reader.notice(text)
 
     def changed(self) -> None:
         self._stale = True

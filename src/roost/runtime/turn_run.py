@@ -63,6 +63,8 @@ class TurnRun:
         self._store = engine.store.of(claimed.session.user)
         self._automatic = automatic
         self.end: TurnEnd | None = None
+        self.settled = False
+        """Set once its end is durable, or it is parked: all that is left is to leave."""
         self._agent: Agent | None = None
         self._opening: tuple[Draft, ...] | None = None
         self._stopped: Stop | None = None
@@ -232,5 +234,5 @@ class TurnRun:
             written = await self._journal.end(end)
             if agent is not None:
                 agent.remember(end.messages, Position(written.epoch, written.head))
-        self.end = end
+        self.end, self.settled = end, True
         return end

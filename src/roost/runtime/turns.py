@@ -49,7 +49,8 @@ class Turns:
         return len(self._runs)
 
     def is_running(self, session: SessionId) -> bool:
-        return session in self._runs
+        run = self._runs.get(session)
+        return run is not None and not run.settled
 
     # Taking turns.
 

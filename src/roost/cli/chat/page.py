@@ -17,6 +17,7 @@ from roost.core.events import (
     AttemptBegan,
     Changed,
     Delta,
+    Noticed,
     NoticeDelta,
     ReasoningDelta,
     Rewound,
@@ -118,6 +119,8 @@ class Page:
                 self._stream(event.deltas.deltas)
             case Rewound():
                 self._rewound()
+            case Noticed():
+                self.note(event.text)
         self._draw_soon()
 
     def recall(self, messages: Sequence[Message], number: int = 4) -> None:

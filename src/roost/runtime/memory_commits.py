@@ -68,6 +68,10 @@ class MemoryCommits:
             self._asked.add((user, session))
             self._spawn(self._at_boundary(user, session, why))
 
+    def evicted(self, session: SessionId) -> None:
+        """The session lost its agent, which is a boundary and nothing that a commit needs."""
+        self.boundary(None, session, "eviction")
+
     async def offered(self, user: UserId, session: SessionId) -> Sequence[str]:
         """The scopes that know something of a session: to be asked for before it is deleted."""
         return await self._marks.offered(user, session)

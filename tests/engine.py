@@ -2,7 +2,7 @@
 again on the same folder."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +31,7 @@ from roost.llm.base import ToolSchema
 from roost.llm.clients import Clients
 from roost.llm.prices import Prices
 from roost.llm.providers import Providers
+from roost.memory.base import MemoryProvider
 from roost.runtime import app as runtime
 from roost.runtime.account import Account, Parts
 from roost.runtime.building import Builder
@@ -101,11 +102,13 @@ class Engine:
         clock: Clock,
         tools: Sequence[Tool] = (ECHO,),
         config: Config | None = None,
+        memories: Mapping[str, MemoryProvider] | None = None,
     ) -> None:
         self.folder = folder
         self.server = server
         self.clock = clock
         self.tools = tools
+        self.memories = memories or {}
         self.config = config or config_for(folder, server)
         self._stack = AsyncExitStack()
 
@@ -126,7 +129,9 @@ class Engine:
         builder = Builder(
             self.store, providers, clients, prices, Toolbox(self.tools), threshold=threshold
         )
-        opened = runtime.running(self.store, builder, self.config, clock=self.clock)
+        opened = runtime.running(
+            self.store, builder, self.config, clock=self.clock, memories=self.memories
+        )
         self.app = await stack.enter_async_context(opened)
         self.parts: Parts = self.app.parts
         self.owner = await self.app.owner()

@@ -68,7 +68,7 @@ async def running(
                 Toolbox(tools),
                 threshold=config.compaction.threshold / 100,
             )
-            async with running_app(store, builder, config, clock=clock) as app:
+            async with running_app(store, builder, config, clock=clock, memories={}) as app:
                 yield Roost(store, app, create_app(version=__version__))
     finally:
         await store.close()

@@ -27,8 +27,11 @@ from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
 from roost.runtime.hub import Hub
+from roost.runtime.memory_commits import MemoryCommits
+from roost.runtime.segments import Report
 from roost.runtime.turns import Turns
 from roost.store.history import Epoch
+from roost.store.memory import MemoryStatus
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
@@ -46,6 +49,7 @@ class Parts(NamedTuple):
     agents: Agents[Agent]
     builder: Builder
     compactions: Compactions
+    memory: MemoryCommits
 
 
 class Account:
@@ -57,6 +61,7 @@ class Account:
         self._agents = parts.agents
         self._builder = parts.builder
         self._compactions = parts.compactions
+        self._memory = parts.memory
 
     # Sessions.
 
@@ -69,14 +74,19 @@ class Account:
         instructions: str = "",
         title: str | None = None,
         project: str | None = None,
+        previous: SessionId | None = None,
     ) -> Session:
-        """Open a session. Without a model of its own it begins with the default one."""
+        """Open a session. Without a model of its own it begins with the default one. `previous` is
+        the one that it takes the place of on someone's screen: that stays open, and what was said
+        there goes to memory."""
         chosen = model is not None or instructions
         config = self._builder.plan_for(model, instructions).config if chosen else None
         new = NewSession(
             id=id or new_session_id(), origin=origin, title=title, project=project, config=config
         )
-        return await self._store.sessions.create(new)
+        created = await self._store.sessions.create(new)
+        self._memory.boundary(self._user, previous, "new session")
+        return created
 
     async def session(self, session: SessionId) -> Session:
         return await self._store.sessions.get(session)
@@ -137,12 +147,16 @@ class Account:
             await self._store.sessions.end(session, lease.token)
             self._agents.drop(session)
         self._hub.changed(session)
+        self._memory.boundary(self._user, session, "end")
 
     async def delete(self, session: SessionId) -> None:
+        """What memory has of it is forgotten too, as far as its provider can."""
         await self.cancel(session)
+        scopes = await self._memory.offered(self._user, session)
         await self._store.sessions.delete(session)
         self._agents.drop(session)
         self._hub.changed(session)
+        self._memory.deleted(session, scopes)
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""
@@ -155,6 +169,7 @@ class Account:
             opened = await self._store.sessions.reset(route, old, lease.token, new)
             self._agents.drop(old)
         self._hub.changed(old)
+        self._memory.boundary(self._user, old, "reset")
         return opened
 
     async def point(self, route: str, session: SessionId) -> None:
@@ -290,6 +305,7 @@ class Account:
             await self._store.history.clear(session, lease.token)
             self._agents.drop(session)
         self._rewritten(session)
+        self._memory.boundary(self._user, session, "clear")
 
     async def compact(self, session: SessionId, *, focus: str | None = None) -> Compaction | None:
         """Make room in a long conversation, giving most room to `focus`. None if there is nothing
@@ -327,6 +343,20 @@ class Account:
         if self._turns.is_running(session):
             raise Conflict("A turn is under way. Stop it first, or wait for it.")
         return found
+
+    # Memory.
+
+    async def uncommitted(self, session: SessionId) -> bool:
+        """Whether there are turns that memory has not taken yet."""
+        return await self._memory.uncommitted(self._user, session)
+
+    async def commit_memory(self, session: SessionId) -> Report:
+        """Send what was said to memory now, and say what came of it."""
+        return await self._memory.commit(self._user, session)
+
+    async def memory_status(self) -> MemoryStatus:
+        """What is on its way to memory, and what keeps it."""
+        return await self._memory.status(self._user)
 
     # Questions.
 

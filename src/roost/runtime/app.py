@@ -1,21 +1,25 @@
 """Roost, running: what belongs to no user in particular, and the way to those that do."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from roost.agent.loop import Agent
 from roost.core.clock import Clock
-from roost.core.config import Config
+from roost.core.config import Config, MemoryConfig
 from roost.core.ids import UserId, new_user_id
 from roost.core.users import User
+from roost.memory.base import MemoryProvider, Scope
 from roost.runtime.account import Account, Parts
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
 from roost.runtime.hub import Hub
+from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.naming import Naming
+from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery
 from roost.runtime.shutdown import shut_down
 from roost.runtime.turn_run import Engine
@@ -45,13 +49,30 @@ class App:
 
 @asynccontextmanager
 async def running(
-    store: Store, builder: Builder, config: Config, *, clock: Clock
+    store: Store,
+    builder: Builder,
+    config: Config,
+    *,
+    clock: Clock,
+    memories: Mapping[str, MemoryProvider],
 ) -> AsyncGenerator[App]:
-    """Everything that lives, for as long as the block lasts."""
+    """Everything that lives, for as long as the block lasts. `memories` are the providers by name;
+    they stay open until then."""
     hub = Hub(store)
     checkpoints = Checkpoints(store.work, renew=config.leases.ttl.total_seconds() / 3)
+    memory = MemoryCommits(
+        store,
+        memories,
+        clock=clock,
+        idle=config.memory.idle_commit.total_seconds(),
+        call_limit=config.memory.timeout.total_seconds(),
+    )
+    recall = Recall(memories, partial(_scope, config.memory, memories))
     agents = Agents[Agent](
-        limit=config.agents.max, idle_ttl=config.agents.idle_ttl.total_seconds(), clock=clock
+        limit=config.agents.max,
+        idle_ttl=config.agents.idle_ttl.total_seconds(),
+        clock=clock,
+        evicted=memory.evicted,
     )
     naming = Naming(store, hub, builder)
     engine = Engine(
@@ -63,6 +84,7 @@ async def running(
         clock,
         config.limits,
         config.approvals.ttl.total_seconds(),
+        recall,
     )
     turns = Turns(engine)
     compactions = Compactions(
@@ -76,8 +98,8 @@ async def running(
     turns.observers += [naming.finished, compactions.finished]
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
-    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions)
-    work = (checkpoints.run(), agents.run(), recovery.run())
+    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions, memory)
+    work = (checkpoints.run(), agents.run(), recovery.run(), memory.run())
     loops = [asyncio.create_task(each) for each in work]
     try:
         await recovery.begin()
@@ -86,3 +108,14 @@ async def running(
     finally:
         grace = config.server.grace.total_seconds()
         await shut_down(parts, naming, loops, grace=grace)
+        await memory.drain(config.memory.grace.total_seconds())
+        await recall.close()
+
+
+def _scope(
+    config: MemoryConfig, memories: Mapping[str, MemoryProvider], user: UserId
+) -> Scope | None:
+    """Where a user's turns are remembered; None is nowhere."""
+    if config.provider not in memories:
+        return None
+    return Scope(config.provider, config.profile, user)

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from typing import Literal, NamedTuple
 
+import msgspec
 import structlog
 
 from roost.agent.budget import Budget, Spent
@@ -14,7 +15,7 @@ from roost.core.clock import Clock
 from roost.core.config import LimitsConfig
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, RoostError, reason_of
 from roost.core.ids import new_message_id
-from roost.core.messages import Draft, TextPart
+from roost.core.messages import ContextPart, Draft, TextPart, plain_text
 from roost.core.turns import Begun, EndState, TurnEnd
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
@@ -23,6 +24,7 @@ from roost.runtime.closing import closing
 from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
 from roost.runtime.persistence import persisted
+from roost.runtime.recall import Recall
 from roost.store.store import Store
 from roost.store.work import Claimed
 
@@ -49,6 +51,7 @@ class Engine(NamedTuple):
     clock: Clock
     limits: LimitsConfig
     approval_ttl: float
+    recall: Recall
 
 
 class TurnRun:
@@ -67,6 +70,7 @@ class TurnRun:
         """Set once its end is durable, or it is parked: all that is left is to leave."""
         self._agent: Agent | None = None
         self._opening: tuple[Draft, ...] | None = None
+        self._recalled: tuple[ContextPart, ...] = ()
         self._stopped: Stop | None = None
         self._work: asyncio.Task[TurnEnd | None] | None = None
         self._gave_up: asyncio.Future[None] = loop.create_future()
@@ -126,6 +130,7 @@ class TurnRun:
 
     async def _answer(self, stack: AsyncExitStack) -> TurnEnd | None:
         agent = self._agent = await stack.enter_async_context(self._borrowed())
+        await self._recall()
         begun = await self._begin()
         await self._catch_up(agent, begun)
         return await agent.run(self._journal, await self._budget())
@@ -135,6 +140,16 @@ class TurnRun:
         plan = self._engine.builder.plan(session)
         build = partial(self._engine.builder.build, plan, session.user, session.id, lease.token)
         return self._engine.agents.borrowed(session.id, plan.signature, build)
+
+    async def _recall(self) -> None:
+        """What memory knows has to be there when the person's words take their place."""
+        session, turn = self.claimed.session, self.claimed.turn
+        if turn.state == "queued" and not self._brief():
+            words = plain_text(turn.parts)
+            self._recalled = await self._engine.recall.for_turn(session, turn.id, words)
+
+    def _brief(self) -> bool:
+        return self._engine.builder.plan(self.claimed.session).target.profile.brief
 
     async def _begin(self) -> Begun:
         """Let the turn run. Asked again, it does nothing more."""
@@ -152,10 +167,10 @@ class TurnRun:
     def _message(self) -> Draft:
         """The person's words with what is true at this moment, as they will always be sent."""
         claimed, turn = self.claimed, self.claimed.turn
-        if self._engine.builder.plan(claimed.session).target.profile.brief:
+        if self._brief():
             return self._bare()
         context = turn_context(self._engine.clock.now(), claimed.time_zone, turn.route)
-        return Draft(new_message_id(), "user", (*context, *turn.parts))
+        return Draft(new_message_id(), "user", (*context, *self._recalled, *turn.parts))
 
     async def _note(self) -> tuple[Draft, ...]:
         """After half an answer the model has to be told that there is something to go on with."""
@@ -231,6 +246,9 @@ class TurnRun:
         if agent is not None and agent.fell_back:
             self._engine.agents.drop(self.claimed.session.id)
         if end is not None:
+            if end.state == "completed":
+                mark = self._engine.recall.mark(self.claimed.session.user)
+                end = msgspec.structs.replace(end, memory_scope=mark)
             written = await self._journal.end(end)
             if agent is not None:
                 agent.remember(end.messages, Position(written.epoch, written.head))

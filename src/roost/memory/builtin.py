@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 from roost.core.clock import Clock
 from roost.core.errors import Conflict, InvalidInput, MemoryFailed, ModelError, NotFound
@@ -31,6 +32,14 @@ _RELATED = 100
 _MET = 10
 _INSTRUCTIONS = 10
 _AHEAD = 4
+_MOST_WORK = 64
+
+
+class _Work(NamedTuple):
+    """What a segment came to so far, and what of it is still to be read."""
+
+    gathering: Gathering
+    left: list[Excerpt]
 
 
 class Builtin:
@@ -51,6 +60,7 @@ class Builtin:
         self._clock = clock
         self._half_life = half_life
         self._settling: dict[str, asyncio.Lock] = {}
+        self._work: dict[str, _Work] = {}
 
     # As a provider.
 
@@ -68,15 +78,17 @@ class Builtin:
         facts, scope = self._facts(segment.scope.user), str(segment.scope)
         if await facts.applied(scope, segment.key):
             return
-        gathering = Gathering(segment)
-        for excerpt in excerpts(segment):
-            await self._read(segment, excerpt, gathering)
+        work = self._begin(segment)
+        while work.left:
+            await self._read(segment, work.left[0], work.gathering)
+            del work.left[0]
         # Models may be asked for several sessions at a time; what they found is compared with what
         # is known one after the other, or two would add the same.
         async with self._settling.setdefault(scope, asyncio.Lock()):
-            for fact in gathering.additions:
-                await _compare(facts, scope, fact, gathering)
-            await facts.apply(scope, segment.key, gathering.learned())
+            for fact in work.gathering.additions:
+                await _compare(facts, scope, fact, work.gathering)
+            await facts.apply(scope, segment.key, work.gathering.learned())
+        self._work.pop(segment.key, None)
 
     async def forget(self, scope: Scope, id: str) -> None:
         try:
@@ -102,6 +114,10 @@ class Builtin:
             return []
         found = await facts.search(str(scope), asked, limit=limit * _AHEAD)
         return ranked(found, now=self._clock.now(), half_life=self._half_life)[:limit]
+
+    async def get(self, scope: Scope, id: str) -> Fact:
+        """Also one that no longer holds. Raises `NotFound`."""
+        return await self._facts(scope.user).get(str(scope), FactId(id))
 
     async def remember(self, scope: Scope, fact: NewFact, *, key: str) -> Fact:
         """Keep what someone asked to be kept; the same key again keeps it once. What is known in
@@ -136,6 +152,14 @@ class Builtin:
         return await self._facts(scope.user).contradictions(str(scope), limit=limit)
 
     # Learning from a segment.
+
+    def _begin(self, segment: Segment) -> _Work:
+        """A try that failed goes on where it was: a long segment may take longer than any one try
+        is given."""
+        work = self._work.setdefault(segment.key, _Work(Gathering(segment), excerpts(segment)))
+        if len(self._work) > _MOST_WORK:
+            del self._work[next(iter(self._work))]
+        return work
 
     async def _read(self, segment: Segment, excerpt: Excerpt, gathering: Gathering) -> None:
         """Ask the model about one excerpt, with what is known and what the ones before gave."""

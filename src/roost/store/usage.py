@@ -2,8 +2,11 @@
 
 import msgspec
 
-from roost.core.ids import UserId
-from roost.store.operations import Engine, Operation, one, query, reading
+from roost.core.events import SessionUpdated
+from roost.core.ids import SessionId, UserId
+from roost.core.usage import Usage
+from roost.store.operations import Engine, Operation, one, query, reading, writing
+from roost.store.writes import add_usage, enter, record
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True):
@@ -22,3 +25,10 @@ class Usages:
     def today(self) -> Operation[Spent]:
         """Since midnight UTC. Deleted sessions count: what they used was used."""
         return one((yield query("used_today", user=self._user)), Spent)
+
+    @writing
+    def add(self, session: SessionId, source: str, usages: tuple[Usage, ...]) -> Operation[None]:
+        """Count what was used for a session outside its turns. `source` says what for."""
+        head = yield from enter(self._user, session, None, active=False)
+        yield from add_usage(self._user, session, source, usages)
+        yield from record(session, head.revision, SessionUpdated(("counters",)))

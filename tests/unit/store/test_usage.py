@@ -1,5 +1,8 @@
 """What a user spent today."""
 
+import pytest
+
+from roost.core.errors import NotFound
 from roost.core.turns import TurnEnd
 from roost.core.usage import Usage
 from roost.store.usage import Spent
@@ -35,3 +38,14 @@ async def test_what_a_deleted_session_used_was_used(ada: Driver) -> None:
     for session in await ada.sessions.page():
         await ada.sessions.delete(session.id)
     assert await ada.usage.today() == Spent(tokens=30, cost=14)
+
+
+async def test_use_outside_of_turns_counts_for_the_session_too(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    usage = Usage("p", "m", input_tokens=10, output_tokens=5, cost=7)
+    for _ in range(2):
+        await ada.usage.add(session, f"memory:{session}", (usage,))
+    assert await ada.usage.today() == Spent(tokens=30, cost=14)
+    assert (await ada.sessions.get(session)).counters.cost == 14
+    with pytest.raises(NotFound):
+        await bob.usage.add(session, f"memory:{session}", (usage,))

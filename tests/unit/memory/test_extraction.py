@@ -1,0 +1,83 @@
+"""What a model's answer must look like, and what is made of one that does not."""
+
+import msgspec
+import pytest
+
+from roost.core.ids import UserId
+from roost.memory.extraction import SCHEMA, SYSTEM, AnswerUnusable, extract, read
+from roost.memory.ports import Inquiry
+from tests.unit.memory.remembering import SESSION, Model
+
+FACT = '{"text": "Bob sails.", "turn": 1}'
+GOOD = f'{{"facts": [{FACT}]}}'
+INQUIRY = Inquiry(user=UserId("usr_ada"), session=SESSION, system=SYSTEM, text="?", schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Here {{as asked}} it is:\n{GOOD}\nIs {{that}} all?",
+        f'{{"note": "first"}} {GOOD}',
+        f"{{{{{{ {GOOD}",
+    ],
+)
+def test_json_is_found_whatever_stands_around_it(answer: str) -> None:
+    assert [fact.text for fact in read(answer).facts] == ["Bob sails."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble"),
+    [
+        ("I found nothing.", "no JSON object"),
+        ("{" * 100_000, "no JSON object"),
+        ('{"facts": [{"turn": 1}]}', "missing required field `text`"),
+        ('{"facts": [{"text": "", "turn": 1}]}', "length >= 1"),
+        ('{"facts": [{"text": "x", "turn": "1"}]}', "Expected `int`"),
+        ('{"facts": [{"text": "x", "turn": 1, "kind": "secret"}]}', "Invalid enum value"),
+        ('{"facts": [{"text": "x", "turn": 1, "trust": 1.0}]}', "unknown field `trust`"),
+        (f'{{"facts": [{{"text": "{"x" * 501}", "turn": 1}}]}}', "length <= 500"),
+        (f'{{"facts": [{", ".join([FACT] * 51)}]}}', "length <= 50"),
+        ('{"fact": []}', "missing required field `facts`"),
+    ],
+)
+def test_answer_of_another_shape_is_refused(answer: str, trouble: str) -> None:
+    with pytest.raises(AnswerUnusable, match=trouble):
+        read(answer)
+
+
+async def test_wrong_answer_is_sent_back_once_with_what_is_wrong() -> None:
+    model = Model()
+    model.answers += ["Nothing.", GOOD]
+    found = await extract(model, INQUIRY, turns=1, known=0)
+    assert len(found.facts) == 1
+    assert [asked.text.partition("\n\n")[0] for asked in model.asked] == ["?", "?"]
+    assert "has no JSON object in it. Answer again" in model.asked[1].text
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        {"text": "x", "turn": 3},
+        {"text": "x", "turn": 1, "replaces": [2]},
+        {"text": "x", "turn": 1, "repeats": 2},
+        {"text": " ", "turn": 1},
+    ],
+)
+async def test_numbers_that_name_nothing_are_refused(fact: dict[str, object]) -> None:
+    model = Model()
+    model.plan(fact)
+    model.plan(fact)
+    with pytest.raises(AnswerUnusable):
+        await extract(model, INQUIRY, turns=2, known=1)
+    assert len(model.asked) == 2
+
+
+def test_example_in_the_prompt_is_of_the_right_shape() -> None:
+    example = SYSTEM[SYSTEM.index('{"facts"') : SYSTEM.index('\n\n- "turn"')]
+    assert len(read(example).entities) == 1
+
+
+def test_schema_is_a_json_schema() -> None:
+    assert msgspec.json.decode(SCHEMA)["$ref"] == "#/$defs/Extraction"

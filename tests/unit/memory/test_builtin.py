@@ -148,11 +148,12 @@ async def test_what_a_person_vouched_for_is_not_superseded_but_contradicted(
 
 async def test_one_segment_can_take_back_its_own_words(memory: Memory) -> None:
     await memory.learn("seg_0", home("Rome"))
-    await memory.learn("seg_1", home("Paris", replaces=[1]), home("Berlin"), home("Berlin"))
-    (fact,) = await memory.facts()
-    assert fact.text == "Ada lives in Berlin."
-    rome = next(iter(await memory.of(ADA.user).page(str(ADA))), None)
-    assert rome == fact
+    (rome,) = await memory.facts()
+    memory.model.plan(home("Paris", replaces=[1]), home("Berlin"), home("Berlin"))
+    await memory.builtin.commit(segment("seg_1", "Ada moved to Paris. No, to Berlin."))
+    (berlin,) = await memory.facts()
+    assert berlin.text == "Ada lives in Berlin."
+    assert (await memory.builtin.get(ADA, rome.id)).superseded_by == berlin.id
 
 
 async def test_same_thing_learned_in_two_sessions_at_once_is_kept_once(clock: FakeClock) -> None:

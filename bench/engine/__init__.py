@@ -14,7 +14,7 @@ _decode = msgspec.json.Decoder(list[Figure]).decode
 
 def measure(tell: Callable[[str], None]) -> Sequence[Figure]:
     figures: list[Figure] = []
-    for what in ("turns", "agents", "streams", "growth"):
+    for what in ("turns", "agents", "compaction", "streams", "growth"):
         tell(what)
         figures += _alone(what)
     return figures

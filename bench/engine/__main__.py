@@ -5,12 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from bench.engine import agents, growth, overhead, streams
+from bench.engine import agents, compaction, growth, overhead, streams
 from roost.cli.logs import configure_logs
 
 MEASURES = {
     "turns": overhead.measure,
     "agents": agents.measure,
+    "compaction": compaction.measure,
     "streams": streams.measure,
     "growth": growth.measure,
 }

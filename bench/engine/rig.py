@@ -79,8 +79,12 @@ class Rig(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def opened(folder: Path, url: str, *, agents: int = 1024) -> AsyncGenerator[Rig]:
-    provider = ProviderConfig(vendor="compatible", base_url=BaseUrl(f"{url}/v1"))
+async def opened(
+    folder: Path, url: str, *, agents: int = 1024, context: int = 1_000_000
+) -> AsyncGenerator[Rig]:
+    provider = ProviderConfig(
+        vendor="compatible", base_url=BaseUrl(f"{url}/v1"), context=Count(context)
+    )
     config = Config(
         data=folder,
         agents=AgentsConfig(max=Count(agents)),

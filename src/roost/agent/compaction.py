@@ -77,14 +77,15 @@ class Compactor:
         self, request: Request, epoch: int, *, trigger: Trigger, focus: str | None = None
     ) -> Compaction | None:
         """A compaction of a request's messages, or None if there is nothing to gain."""
-        used = self._used(request)
+        size = self._sizer(request)
+        used = self._used(msgspec.structs.replace(request, messages=()))
+        used += sum([size(message) for message in request.messages])
         window = self._model.target.profile.context or UNKNOWN_WINDOW
         if trigger == "overflow":
             window = min(window, used)  # whatever was believed of it, this was too much
         target = window * TARGET
         if trigger in ("person", "idle"):
             target = min(target, used / 2)
-        size = self._sizer(request)
         for tail in TAILS:
             made = await self._attempt(
                 request,
@@ -96,9 +97,8 @@ class Compactor:
             )
             if made is not None:
                 gone = set(made.replaced)
-                kept = [m for m in request.messages if m.id not in gone]
-                kept += [_message(new.message) for new in made.replacements]
-                after = self._used(msgspec.structs.replace(request, messages=tuple(kept)))
+                after = used - sum([size(m) for m in request.messages if m.id in gone])
+                after += sum([size(_message(new.message)) for new in made.replacements])
                 return msgspec.structs.replace(
                     made,
                     epoch=epoch,

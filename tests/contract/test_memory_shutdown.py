@@ -1,0 +1,186 @@
+"""Memory over stops and crashes: what did not make it is committed after the next start."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from roost.core.ids import SessionId
+from roost.runtime.segments import Committed
+from roost.testing import faults
+from roost.testing.clock import FakeClock
+from roost.testing.models import ModelServer
+from tests.engine import Engine, eventually, started
+from tests.memories import ScriptedMemory, remembering
+
+GRACE = 0.6
+SLACK = 2.5
+"""Seconds that a stop may take beyond the grace: what is given up is given time to end."""
+
+
+@pytest.fixture
+def memory() -> ScriptedMemory:
+    return ScriptedMemory()
+
+
+async def _settled(engine: Engine, session: SessionId) -> bool:
+    return not await engine.account.uncommitted(session)
+
+
+@pytest.mark.contract("C9")
+async def test_stop_drains_every_session_without_its_agent(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    async with started(engine):
+        sessions = [await engine.session() for _ in range(20)]
+        turns = [await engine.say(session) for session in sessions]
+        await engine.parts.agents.close()
+        assert memory.calls == []
+    assert sorted(memory.turns) == sorted([turn.id for turn in turns])
+
+
+@pytest.mark.contract("C9")
+async def test_stop_waits_for_a_commit_in_flight(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    await engine.start()
+    session = await engine.session()
+    turn = await engine.say(session)
+    memory.hang()
+    commit = asyncio.create_task(engine.account.commit_memory(session))
+    await memory.called(1)
+    stop = asyncio.create_task(engine.stop())
+    await asyncio.wait([stop], timeout=0.2)
+    assert not stop.done()
+    memory.go_on()
+    await stop
+    assert await commit == Committed(1)
+    assert memory.turns == [turn.id]
+    assert len(memory.calls) == 1
+
+
+@pytest.mark.contract("C9")
+@pytest.mark.parametrize("stubborn", [False, True])
+@pytest.mark.parametrize("in_flight", [False, True])
+async def test_memory_that_hangs_does_not_hang_the_stop(
+    folder: Path,
+    server: ModelServer,
+    clock: FakeClock,
+    memory: ScriptedMemory,
+    stubborn: bool,
+    in_flight: bool,
+) -> None:
+    engine = remembering(folder, server, clock, {"scripted": memory}, grace=GRACE)
+    await engine.start()
+    session, other = await engine.session(), await engine.session()
+    turns = [await engine.say(session), await engine.say(other)]
+    memory.stubborn = stubborn
+    memory.hang()
+    if in_flight:
+        engine.parts.memory.boundary(engine.owner.id, session, "test")
+        await memory.called(1)
+    before = time.monotonic()
+    await engine.stop()
+    assert time.monotonic() - before < GRACE + SLACK
+    assert memory.kept == {}
+    memory.go_on()
+    clock.advance(60)
+    async with started(engine):
+        await eventually(lambda: _settled(engine, session))
+        await eventually(lambda: _settled(engine, other))
+    assert sorted(memory.turns) == sorted([turn.id for turn in turns])
+
+
+@pytest.mark.contract("C7", "C9")
+async def test_older_scope_that_hangs_leaves_the_newer_time_to_commit(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    older = ScriptedMemory()
+    older.fail(1)
+    async with started(remembering(folder, server, clock, {"older": older})) as engine:
+        session = await engine.session()
+        first = await engine.say(session)
+    memories = {"scripted": memory, "older": older}
+    async with started(remembering(folder, server, clock, memories, grace=GRACE)) as engine:
+        second = await engine.say(session)
+        older.hang()
+    assert memory.turns == [second.id]
+    older.go_on()
+    clock.advance(60)
+    async with started(remembering(folder, server, clock, memories)) as engine:
+        await eventually(lambda: _settled(engine, session))
+    assert older.turns == [first.id]
+
+
+@pytest.mark.contract("C10")
+async def test_crash_after_a_completed_turn_loses_no_commit(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    await engine.start()
+    session = await engine.session()
+    turns = [await engine.say(session), await engine.say(session)]
+    await engine.crash()
+    assert memory.calls == []
+    async with started(engine):
+        await eventually(lambda: _settled(engine, session))
+    [segment] = memory.calls
+    assert segment.turns == tuple([turn.id for turn in turns])
+
+
+@pytest.mark.contract("C10")
+async def test_repeat_after_a_crash_has_the_same_key_and_turns(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    """The memory had it, and nobody wrote that down."""
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    await engine.start()
+    session = await engine.session()
+    first = await engine.say(session)
+    memory.hang()
+    commit = asyncio.create_task(engine.account.commit_memory(session))
+    await memory.called(1)
+    second = await engine.say(session)
+    await engine.store.close()
+    memory.go_on()
+    await asyncio.wait([commit])
+    await engine.stop()
+    assert memory.turns == [first.id]
+    async with started(engine):
+        await eventually(lambda: _settled(engine, session))
+    assert [segment.turns for segment in memory.calls] == [(first.id,), (first.id,), (second.id,)]
+    assert memory.calls[0].key == memory.calls[1].key
+    assert memory.calls[0] == memory.calls[1]
+
+
+@pytest.mark.contract("C6", "C10")
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("place", ["store.commit.before", "store.commit.after"])
+async def test_store_that_fails_on_the_way_loses_no_commit(
+    folder: Path,
+    server: ModelServer,
+    clock: FakeClock,
+    memory: ScriptedMemory,
+    place: str,
+    nth: int,
+) -> None:
+    """At the cut, at the try, and when it is written down that it was committed."""
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    async with started(engine):
+        session = await engine.session()
+        turn = await engine.say(session)
+        await eventually(lambda: _quiet(engine))
+        with faults.failing(place, nth=nth):
+            await engine.account.commit_memory(session)
+        clock.advance(60)
+        await engine.parts.memory.look()
+        await eventually(lambda: _settled(engine, session))
+    assert memory.turns == [turn.id]
+    assert len({segment.key for segment in memory.calls}) == 1
+
+
+async def _quiet(engine: Engine) -> bool:
+    return len(engine.parts.turns) == 0

@@ -128,6 +128,7 @@ class Driver:
         self.approvals = mine.approvals
         self.history = mine.history
         self.search = mine.search
+        self.facts = mine.facts
         self.usage = mine.usage
         self.blobs = mine.blobs
         self.transfer = mine.transfer

@@ -7,7 +7,8 @@ from pathlib import Path
 from roost.core.clock import Clock
 from roost.core.compaction import Compaction, Replacement
 from roost.core.events import Deltas, TextDelta
-from roost.core.ids import BlobId, MessageId, SessionId, Token, ToolCallId, TurnId, UserId
+from roost.core.facts import Learned, NewFact
+from roost.core.ids import BlobId, FactId, MessageId, SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
@@ -27,6 +28,18 @@ TALK = SessionId("ses_talk")
 LIVE = SessionId("ses_live")
 TEXT = "the quick brown fox"
 ATTACHMENT = b"what is attached"
+SCOPE = "builtin/default/usr_ann"
+LEARNED = Learned(
+    additions=(
+        NewFact(
+            id=FactId("fct_fox"),
+            text="Ann saw a fox",
+            entities=("Ann", "fox"),
+            session=TALK,
+            turn=TurnId("trn_done"),
+        ),
+    )
+)
 
 
 def draft(name: str, role: str = "assistant", text: str = TEXT) -> Draft:
@@ -53,8 +66,8 @@ async def lease_of(store: SqliteStore, session: SessionId) -> Lease:
 
 
 async def populate(store: SqliteStore) -> None:
-    """`TALK` has a finished turn with a tool call, a compaction and its undoing; `LIVE` has a turn
-    that streams under a lease, and another in its queue."""
+    """`TALK` has a finished turn with a tool call, a compaction and its undoing, and a fact that
+    came of it; `LIVE` has a turn that streams under a lease, and another in its queue."""
     await store.users.create(User(id=USER, name="ann", role="admin"))
     await store.settings.put("theme", '"dark"')
     await store.secrets.put("provider", "sk-secret")
@@ -65,6 +78,7 @@ async def populate(store: SqliteStore) -> None:
     lease = await lease_of(store, TALK)
     await finished_turn(me, lease.token)
     await compacted(me, (await lease_of(store, TALK)).token)
+    await me.facts.apply(SCOPE, "key", LEARNED)
     await streaming_turn(store, me)
 
 

@@ -10,7 +10,8 @@ from roost.core.approvals import Question
 from roost.core.compaction import Compaction, Replacement
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
 from roost.core.events import Deltas, TextDelta
-from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId, UserId
+from roost.core.facts import Learned, NewFact
+from roost.core.ids import ApprovalId, FactId, MessageId, SessionId, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, TextPart, ToolCallPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
@@ -24,6 +25,7 @@ from tests.faults.recount import recount
 from tests.faults.scene import (
     ATTACHMENT,
     LIVE,
+    SCOPE,
     TALK,
     USER,
     draft,
@@ -39,6 +41,7 @@ Write = Callable[[SqliteStore, Lease], Awaitable[object]]
 LIVE_TURN = TurnId("trn_live")
 DONE_TURN = TurnId("trn_done")
 CALL = ToolCallId("cal_2")
+FOX = FactId("fct_fox")
 STEP = Step(
     messages=(Draft(MessageId("msg_step"), "assistant", (ToolCallPart(CALL, "look", "{}"),)),),
     usage=(Usage("p", "m", output_tokens=3),),
@@ -87,6 +90,8 @@ REPEATABLE: dict[str, Write] = {
     "end a turn": lambda s, lease: s.of(USER).turns.end(LIVE, lease.token, LIVE_TURN, END),
     "pin a message": lambda s, _: s.of(USER).history.pin(TALK, MessageId("msg_asked"), True),
     "cut memory's segments": lambda s, _: s.memory.cut(USER, TALK),
+    "edit a fact": lambda s, _: s.of(USER).facts.edit(SCOPE, FOX, "Ann saw two foxes"),
+    "forget a fact": lambda s, _: s.of(USER).facts.forget(SCOPE, FOX),
     "put a blob": lambda s, _: s.of(USER).blobs.put_bytes(ATTACHMENT * 2, "text/plain"),
     "put a setting": lambda s, _: s.settings.put("theme", '"light"'),
     "reset a route": lambda s, _: s.of(USER).sessions.reset(
@@ -235,6 +240,24 @@ async def test_repeated_end_of_a_try_is_one(tmp_path: Path) -> None:
 
     await assert_the_same(tmp_path / "committed", committed, begin)
     await assert_the_same(tmp_path / "failed", failed, begin)
+
+
+async def test_repeated_lesson_is_learned_once(tmp_path: Path) -> None:
+    owl = NewFact(id=FactId("fct_owl"), text="Ann saw an owl", entities=("Ann",), supersedes=(FOX,))
+
+    async def learn(store: SqliteStore, _: Lease) -> object:
+        await store.of(USER).facts.apply(SCOPE, "lesson", Learned(additions=(owl,)))
+        return await store.of(USER).facts.page(SCOPE)
+
+    await assert_the_same(tmp_path, learn)
+
+
+async def test_repeated_withdrawal_of_facts_is_one(tmp_path: Path) -> None:
+    async def withdraw(store: SqliteStore, _: Lease) -> object:
+        await store.of(USER).facts.withdraw(SCOPE, TALK)
+        return await store.of(USER).facts.page(SCOPE)
+
+    await assert_the_same(tmp_path, withdraw)
 
 
 async def test_repeated_title_is_one(tmp_path: Path) -> None:

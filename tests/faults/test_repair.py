@@ -11,7 +11,8 @@ import pytest
 
 from roost.core.clock import SystemClock
 from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned
-from roost.core.ids import BlobId, MessageId, SessionId, TurnId
+from roost.core.facts import Learned, NewFact
+from roost.core.ids import BlobId, FactId, MessageId, SessionId, TurnId
 from roost.core.messages import Draft, FilePart, TextPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, TurnEnd
@@ -21,7 +22,7 @@ from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.repair import Repair, check, repair
 from roost.store.sqlite.store import SqliteStore
 from tests.faults.recount import recount
-from tests.faults.scene import ATTACHMENT, TALK, USER, lease_of, opened, populate, rows_of
+from tests.faults.scene import ATTACHMENT, SCOPE, TALK, USER, lease_of, opened, populate, rows_of
 
 DEADLINE = 20.0
 BIG = SessionId("ses_big")
@@ -186,6 +187,29 @@ async def test_damaged_search_index_is_made_again(data: Path) -> None:
     result = await repaired(data)
     assert result.lost == []
     assert await found_by_search(data, "answer 7") == ["msg_answer_0007"]
+
+
+async def test_memories_are_found_again(data: Path) -> None:
+    scribble(data, pages(data, "search_facts_data")[-1])
+    result = await repaired(data)
+    assert result.lost == []
+    async with opened(data) as store:
+        (found,) = await store.of(USER).facts.search(SCOPE, "fox", limit=5)
+        assert found.fact.text == "Ann saw a fox"
+
+
+async def test_memory_whose_successor_is_lost_holds_again(data: Path) -> None:
+    later = NewFact(id=FactId("fct_owl"), text="An owl", supersedes=(FactId("fct_fox"),))
+    async with opened(data) as store:
+        await store.of(USER).facts.apply(SCOPE, "later", Learned(additions=(later,)))
+    connection = Connection(str(data / DATABASE))
+    connection.rows("DELETE FROM facts WHERE id = 'fct_owl'")
+    connection.close()
+    scribble(data, pages(data, "search_facts_data")[-1])
+    result = await repaired(data)
+    assert result.lost == ["1 memories; what they had superseded holds again"]
+    async with opened(data) as store:
+        assert [fact.id for fact in await store.of(USER).facts.page(SCOPE)] == ["fct_fox"]
 
 
 async def test_lost_sessions_get_stand_ins_for_the_same_user(data: Path) -> None:

@@ -4,8 +4,9 @@ An operation knows nothing of a driver. The engine runs it in one transaction, f
 to its return, and may run it again from the start if that transaction could not be committed.
 """
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from functools import partial
+from types import CoroutineType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import msgspec
@@ -47,9 +48,13 @@ class OnEngine(Protocol):
 S = TypeVar("S", bound=OnEngine)
 
 
+# `async def` makes a `CoroutineType`: so a protocol can be filled with these operations. In quotes:
+# Python 3.11 does not know its parameters.
+
+
 def writing(
     method: Callable[Concatenate[S, P], Operation[T]],
-) -> Callable[Concatenate[S, P], Coroutine[None, None, T]]:
+) -> "Callable[Concatenate[S, P], CoroutineType[None, None, T]]":
     """Make an operation a coroutine that runs it as one durable transaction."""
 
     async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,7 +67,7 @@ def writing(
 
 def reading(
     method: Callable[Concatenate[S, P], Operation[T]],
-) -> Callable[Concatenate[S, P], Coroutine[None, None, T]]:
+) -> "Callable[Concatenate[S, P], CoroutineType[None, None, T]]":
     """Make an operation a coroutine that runs it on one snapshot."""
 
     async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -19,7 +19,14 @@ from roost.core.messages import (
     decode_parts,
 )
 from roost.store.operations import Engine, Operation, every, one, query, reading
-from roost.store.words import Snippet, indexed, match_expression, parse, snippet
+from roost.store.words import (
+    Snippet,
+    indexed,
+    match_expression,
+    parse,
+    scope_word,
+    snippet,
+)
 
 log = structlog.get_logger()
 
@@ -138,11 +145,11 @@ class Search:
     def _scope(self, where: SearchFilter) -> Operation[str | None]:
         """The filter in words of the index, so that it is not every match that has to be looked at:
         whose, by whom, in which sessions, in which months. None if no session is left."""
-        scope = [_token("u", self._user)]
+        scope = [scope_word("u", self._user)]
         if where.role:
-            scope.append(_token("r", where.role))
+            scope.append(scope_word("r", where.role))
         if where.session:
-            scope.append(_token("s", where.session))
+            scope.append(scope_word("s", where.session))
         elif where.project is not None or where.archived is not None:
             rows = yield query(
                 "sessions_to_search",
@@ -154,7 +161,7 @@ class Search:
             if not rows:
                 return None
             if len(rows) <= _FEW_SESSIONS:
-                tokens = [_token("s", row.id) for row in every(rows, _Session)]
+                tokens = [scope_word("s", row.id) for row in every(rows, _Session)]
                 scope.append(f"({' OR '.join(tokens)})")
         if where.since is not None or where.until is not None:
             scope.append(f"({' OR '.join(_periods(where.since, where.until))})")
@@ -180,11 +187,6 @@ def _periods(since: int | None, until: int | None) -> list[str]:
 
 def _when(at: int) -> str:
     return f"y{_month(at) // 12} m{_month(at)}"
-
-
-def _token(kind: str, value: str) -> str:
-    """A word for the index's scope. Two values may give one word: the query checks the rows."""
-    return kind + "".join([c for c in value.lower() if c.isascii() and c.isalnum()])
 
 
 def searchable(parts: tuple[Part, ...]) -> str:
@@ -224,7 +226,7 @@ def index_slice() -> Operation[bool]:
     room = _SLICE_CHARACTERS
     for row in every(rows, _ToIndex):
         words = indexed(_text_of(row))
-        scope = [_token("u", row.user), _token("s", row.session), _token("r", row.role)]
+        scope = [scope_word("u", row.user), scope_word("s", row.session), scope_word("r", row.role)]
         batch.append((row.seq, " ".join([*scope, _when(row.created_at)]), words))
         room -= len(words)
         if room <= 0:

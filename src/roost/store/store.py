@@ -4,6 +4,7 @@ from roost.core.ids import UserId
 from roost.store.approvals import Approvals
 from roost.store.blobs import BlobFiles, Blobs
 from roost.store.cipher import Cipher
+from roost.store.facts import Facts
 from roost.store.history import Histories
 from roost.store.leases import Leases
 from roost.store.memory import MemoryMarks
@@ -29,6 +30,7 @@ class UserStore:
         self.approvals = Approvals(engine, user)
         self.history = Histories(engine, user)
         self.search = Search(engine, user)
+        self.facts = Facts(engine, user)
         self.usage = Usages(engine, user)
         self.blobs = Blobs(engine, user, files)
         self.transfer = Transfer(engine, user, self.blobs)

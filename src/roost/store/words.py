@@ -7,6 +7,7 @@ n-1 pairs and its last character: 日本語 is 日本, 本語, 語.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -21,6 +22,7 @@ _RUN = re.compile(f"[{_CJK}]+")
 _TERM = re.compile(r'"([^"]*)"?(\*?)|(\S+)')
 _PIECE = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _MOST_TERMS = 32
+_MOST_WORDS = 64
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -68,6 +70,26 @@ def parse(search: str) -> list[Term]:
 def match_expression(terms: list[Term]) -> str:
     """The terms in the language of FTS5. Every token is quoted: none of it is read as syntax."""
     return " AND ".join([_phrase(term) for term in terms])
+
+
+def loose_words(text: str) -> list[str]:
+    """The words of a text that is no search, each once, for `any_of`; pairs of characters where
+    words can't be told apart. Of a long text the first ones."""
+    words: list[str] = []
+    for piece in _PIECE.findall(unicodedata.normalize("NFKC", text)):
+        words += _pairs(piece, last=False) if _RUN.match(piece) else [piece]
+    return list(dict.fromkeys(words))[:_MOST_WORDS]
+
+
+def any_of(phrases: Iterable[str]) -> str:
+    """In the language of FTS5: texts with any of these."""
+    terms = [Term(pieces, False) for each in phrases if (pieces := tuple(_PIECE.findall(each)))]
+    return " OR ".join([_phrase(term) for term in terms])
+
+
+def scope_word(kind: str, value: str) -> str:
+    """A word for an index's scope. Two values may give one word: the query checks the rows."""
+    return kind + "".join([c for c in value.lower() if c.isascii() and c.isalnum()])
 
 
 def _phrase(term: Term) -> str:

@@ -7,12 +7,24 @@ from typing import NamedTuple
 import pytest
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.ids import ApprovalId, BlobId, MessageId, SessionId, Token, ToolCallId, TurnId
+from roost.core.facts import Learned, NewFact
+from roost.core.ids import (
+    ApprovalId,
+    BlobId,
+    FactId,
+    MessageId,
+    SessionId,
+    Token,
+    ToolCallId,
+    TurnId,
+    new_fact_id,
+)
 from roost.core.messages import FilePart
 from roost.core.sessions import NewSession, Parent
 from roost.core.turns import Step, TurnEnd
 from roost.store.approvals import Approvals
 from roost.store.blobs import Blobs
+from roost.store.facts import Facts
 from roost.store.history import Histories
 from roost.store.queue import Queue
 from roost.store.search import Search, SearchFilter
@@ -32,6 +44,8 @@ from tests.store_driver import (
     text,
 )
 
+SCOPE = "builtin/default/ada"
+
 
 class Theirs(NamedTuple):
     """Everything of Ada's that Bob might name, tokens included."""
@@ -46,6 +60,7 @@ class Theirs(NamedTuple):
     blob: BlobId
     parked: TurnId
     approval: ApprovalId
+    fact: FactId
 
 
 @pytest.fixture
@@ -66,6 +81,11 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     message = (await ada.live(session))[0].id
     parked = await ada.run()
     asked = await ada.park(parked)
+    fact = NewFact(
+        id=new_fact_id(), text="secret fact", entities=("Secret",), attribute="a", session=session
+    )
+    other = NewFact(id=new_fact_id(), text="Another", entities=("Secret",), attribute="a")
+    await ada.facts.apply(SCOPE, "secret", Learned(additions=(fact, other)))
     return Theirs(
         session,
         run.token,
@@ -77,6 +97,7 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
         blob.id,
         parked.turn,
         asked.id,
+        fact.id,
     )
 
 
@@ -146,6 +167,11 @@ NOT_FOUND: dict[str, Ask] = {
     ),
     "Histories.restore": lambda bob, of: bob.history.restore(of.session, of.token),
     "Histories.branch": lambda bob, of: bob.history.branch(of.session, new_session()),
+    "Facts.get": lambda bob, of: bob.facts.get(SCOPE, of.fact),
+    "Facts.edit": lambda bob, of: bob.facts.edit(SCOPE, of.fact, "Mine"),
+    "Facts.forget": lambda bob, of: bob.facts.forget(SCOPE, of.fact),
+    "Facts.feedback": lambda bob, of: bob.facts.feedback(SCOPE, of.fact, -1),
+    "Facts.page before": lambda bob, of: bob.facts.page(SCOPE, before=of.fact),
     "Blobs.get": lambda bob, of: bob.blobs.get(of.blob),
     "Blobs.read": lambda bob, of: anext(aiter(bob.blobs.read(of.blob))),
     "Blobs.read_bytes": lambda bob, of: bob.blobs.read_bytes(of.blob),
@@ -165,6 +191,14 @@ EMPTY: dict[str, Ask] = {
     "Approvals.pending": lambda bob, of: bob.approvals.pending(),
     "Approvals.of": lambda bob, of: bob.approvals.of(of.parked),
     "Histories.epochs": lambda bob, of: bob.history.epochs(of.session),
+    "Facts.applied": lambda bob, of: bob.facts.applied(SCOPE, "secret"),
+    "Facts.search": lambda bob, of: bob.facts.search(SCOPE, "secret", limit=5),
+    "Facts.page": lambda bob, of: bob.facts.page(SCOPE),
+    "Facts.entities": lambda bob, of: bob.facts.entities(SCOPE, ["Secret"]),
+    "Facts.about": lambda bob, of: bob.facts.about(SCOPE, "Secret", limit=5),
+    "Facts.connecting": lambda bob, of: bob.facts.connecting(SCOPE, ["Secret"], limit=5),
+    "Facts.contradictions": lambda bob, of: bob.facts.contradictions(SCOPE, limit=5),
+    "Facts.withdraw": lambda bob, of: bob.facts.withdraw(SCOPE, of.session),
     "Blobs.of_session": lambda bob, of: bob.blobs.of_session(of.session),
     "Search.__call__": lambda bob, of: bob.find("secret"),
     "Search.__call__ in the session": lambda bob, of: bob.find(
@@ -172,14 +206,14 @@ EMPTY: dict[str, Ask] = {
     ),
 }
 
-HARMLESS = {"Blobs.put", "Blobs.put_bytes", "Transfer.load"}
+HARMLESS = {"Blobs.put", "Blobs.put_bytes", "Transfer.load", "Facts.apply"}
 """They name nothing that is there already; what an import does is in test_transfer.py."""
 
 
 def test_every_method_is_asked() -> None:
     methods = {
         f"{part.__name__}.{name}"
-        for part in (Sessions, Queue, Turns, Approvals, Histories, Search, Blobs, Transfer)
+        for part in (Sessions, Queue, Turns, Approvals, Histories, Search, Facts, Blobs, Transfer)
         for name, function in getmembers(part, isfunction)
         if (not name.startswith("_") or name == "__call__")
         and (iscoroutinefunction(function) or name == "read")
@@ -204,11 +238,13 @@ async def test_others_things_are_not_listed(bob: Driver, theirs: Theirs, name: s
     assert not await EMPTY[name](bob, theirs)
 
 
-ATTACHMENTS = {"Blobs.get", "Blobs.read", "Blobs.read_bytes"}
-"""They are the user's, not the session's."""
+OF_THE_USER = ("Blobs.get", "Blobs.read", "Facts.")
+"""What is the user's, not the session's."""
 
 
-@pytest.mark.parametrize("name", [*sorted(NOT_FOUND.keys() - ATTACHMENTS), *EMPTY])
+@pytest.mark.parametrize(
+    "name", [name for name in (*NOT_FOUND, *EMPTY) if not name.startswith(OF_THE_USER)]
+)
 async def test_own_deleted_things_are_as_far_away_as_anothers(
     ada: Driver, theirs: Theirs, name: str
 ) -> None:
@@ -251,6 +287,23 @@ async def test_anothers_turn_and_message_ids_are_of_no_use_in_an_own_session(
     with pytest.raises(NotFound):
         await bob.history.branch(run.session, new_session(), at=theirs.message)
     assert await bob.texts(run.session) == ["Hello"]
+
+
+async def test_anothers_facts_can_not_be_superseded_confirmed_or_named(
+    ada: Driver, bob: Driver, theirs: Theirs
+) -> None:
+    before = await ada.facts.page(SCOPE)
+    mine = NewFact(id=new_fact_id(), text="Mine", entities=("Secret",), supersedes=(theirs.fact,))
+    stolen = NewFact(id=new_fact_id(), text="Theirs", session=theirs.session)
+    learned = Learned(additions=(mine, stolen), confirmed=(theirs.fact,))
+    assert await bob.facts.apply(SCOPE, "secret", learned)
+    assert await ada.facts.page(SCOPE) == before
+    assert [fact.id for fact in await bob.facts.page(SCOPE)] == [mine.id]
+    assert [fact.id for fact in await bob.facts.about(SCOPE, "Secret", limit=5)] == [mine.id]
+    with pytest.raises(InvalidInput, match="taken"):
+        await bob.facts.apply(
+            SCOPE, "other", Learned(additions=(NewFact(id=theirs.fact, text="Mine"),))
+        )
 
 
 async def test_settings_and_secrets_are_each_users_own(ada: Driver, bob: Driver) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from roost.core.clock import SystemClock
 from roost.core.ids import BlobId, UserId
 from roost.store import statements
+from roost.store.facts import index_facts
 from roost.store.operations import Operation, every, query
 from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.rescue import tables_of
@@ -18,6 +19,7 @@ _STEPS = (
     ("stand_in_sessions", "sessions' own rows, not their messages; stand-ins were made"),
     ("forget_lost_messages", "turns' first messages"),
     ("forget_lost_deltas", "answers that were streaming"),
+    ("revive_superseded", "memories; what they had superseded holds again"),
 )
 
 
@@ -38,6 +40,7 @@ def mend(rescued: Connection, blobs: Path) -> list[str]:
     if count := runner.run(_name_blobs(blobs)):
         lost.append(f"{count} attachments")
     runner.run(_count("recount_all"))
+    runner.run(index_facts())
     return lost
 
 

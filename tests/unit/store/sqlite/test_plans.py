@@ -14,9 +14,9 @@ from roost.store.sqlite.schema import migrate
 
 LARGE = (
     "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|"
-    "approvals|leases"
+    "approvals|leases|memory_segments|facts|facts_applied|entities|entity_names|fact_entities"
 )
-ALIASES = "s|m|t|e|d|c|n|a|l|o|f"
+ALIASES = "s|m|t|e|d|c|n|a|l|o|f|g"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
 # After a repair everything is looked at once; blobs are looked through once a day, in slices; the
@@ -29,9 +29,11 @@ WHOLE = {
     "stand_in_admin",
     "stand_in_sessions",
     "forget_lost_messages",
+    "revive_superseded",
     "name_blobs_again",
     "lost_blobs",
     "recount_all",
+    "facts_to_index",
     "forget_blobs",
 }
 

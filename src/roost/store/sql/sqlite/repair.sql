@@ -44,6 +44,12 @@ UPDATE streams SET last_seq = 0, first_delta = NULL, last_delta = NULL
 WHERE last_delta IS NOT NULL AND last_delta NOT IN (SELECT id FROM deltas)
 RETURNING turn_id;
 
+-- An older memory is better than none.
+-- name: revive_superseded
+UPDATE facts SET superseded_by = NULL
+WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM facts)
+RETURNING id;
+
 -- Else what a message still names would be taken for unused.
 -- name: name_blobs_again
 INSERT INTO session_blobs (session_id, blob_id)

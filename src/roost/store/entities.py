@@ -29,7 +29,12 @@ class _Name(msgspec.Struct, frozen=True, array_like=True):
 
 def folded(name: str) -> str:
     """As names are compared: without regard to case and to the width of spaces."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return _plain(unicodedata.normalize("NFKC", name).casefold())
+
+
+def _plain(name: str) -> str:
+    # A text with a zero in it ends there for some of SQLite.
+    return " ".join(name.replace("\x00", " ").split())
 
 
 def known_by(user: UserId, scope: str, names: Sequence[str]) -> Operation[list[Known]]:
@@ -54,7 +59,7 @@ def known_in(user: UserId, scope: str, words: Sequence[str]) -> Operation[list[K
 def meet(user: UserId, scope: str, entity: Entity) -> Operation[Known]:
     """The entity by its name or else one of its aliases, made if there is none; names of it that
     were unknown are its aliases from now on."""
-    names = [" ".join(name.split()) for name in (entity.name, *entity.aliases)]
+    names = [_plain(name) for name in (entity.name, *entity.aliases)]
     for name in names:
         if not 1 <= len(name) <= _LONGEST_NAME:
             raise InvalidInput(f"A name has 1 to {_LONGEST_NAME} characters, not {len(name)}.")

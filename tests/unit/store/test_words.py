@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.core.errors import InvalidInput
-from roost.store.words import Term, indexed, match_expression, parse, snippet
+from roost.store.words import (
+    Term,
+    any_of,
+    indexed,
+    loose_words,
+    match_expression,
+    parse,
+    snippet,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +114,24 @@ def test_marks_lie_inside_the_snippet_and_the_snippet_inside_the_text(
     shown = snippet(text, terms)
     assert shown.text in text
     assert all(0 <= start < end <= len(shown.text) for start, end in shown.marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What, an owl? An OWL!", ["What", "an", "owl", "An", "OWL"]),
+        ("owl owl owl", ["owl"]),
+        ("私は日本語", ["私は", "は日", "日本", "本語"]),
+        ('"?" *', []),
+    ],
+)
+def test_words_of_a_text_that_is_no_search(text: str, words: list[str]) -> None:
+    assert loose_words(text) == words
+
+
+def test_only_the_first_words_of_a_long_text_are_looked_for() -> None:
+    assert loose_words(" ".join(f"w{n}" for n in range(1000))) == [f"w{n}" for n in range(64)]
+
+
+def test_any_of_several_phrases() -> None:
+    assert any_of(["owl", "hollow tree", "?!"]) == '"owl" OR "hollow tree"'

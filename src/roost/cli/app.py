@@ -15,6 +15,7 @@ from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
 from roost.cli.doctor import diagnose, mend
 from roost.cli.logs import configure_logs
+from roost.cli.memory import Work, editing, forgetting, listing, look_into, reporting, showing
 from roost.cli.models import list_models
 from roost.cli.run import run_server
 from roost.cli.settings import Settings, flag, read_config, read_keys
@@ -127,6 +128,49 @@ def models(
     """List the models that can be asked now."""
     config = _configure(settings)
     list_models(config, read_keys(settings, os.environ), os.environ, word, terminal.out())
+
+
+memory = App(name="memory", help="Look at what Roost remembers; correct it, or take it back.")
+app.command(memory)
+
+
+@memory.command(name="list")
+def memory_list(
+    *words: Annotated[str, Parameter(help="Only what has one of these words.")],
+    about: Annotated[str | None, flag("NAME", "Only what is about this person or thing.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """List what is remembered, the newest first."""
+    _look_into_memory(settings, listing(" ".join(words), about))
+
+
+@memory.command(name="show")
+def memory_show(id: str, /, *, settings: Settings = _NO_FLAGS) -> None:
+    """Show one memory: where it comes from, how far it is trusted."""
+    _look_into_memory(settings, showing(id))
+
+
+@memory.command(name="edit")
+def memory_edit(id: str, text: str, /, *, settings: Settings = _NO_FLAGS) -> None:
+    """Put a memory in your own words."""
+    _look_into_memory(settings, editing(id, text))
+
+
+@memory.command(name="forget")
+def memory_forget(*ids: str, settings: Settings = _NO_FLAGS) -> None:
+    """Take memories back, for good."""
+    _look_into_memory(settings, forgetting(ids))
+
+
+@memory.command(name="status")
+def memory_status(*, settings: Settings = _NO_FLAGS) -> None:
+    """Say what waits to be remembered, what fails, and what can't all be true."""
+    config = _configure(settings)
+    look_into(config, terminal.out(), reporting(config))
+
+
+def _look_into_memory(settings: Settings, work: Work) -> None:
+    look_into(_configure(settings), terminal.out(), work)
 
 
 @app.command

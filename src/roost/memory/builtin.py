@@ -1,14 +1,23 @@
 """The memory that comes with Roost: facts in its own store, taken down by a small model."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
 from roost.core.clock import Clock
-from roost.core.errors import Conflict, InvalidInput, MemoryFailed, ModelError, NotFound
+from roost.core.errors import (
+    ConfigError,
+    Conflict,
+    InvalidInput,
+    MemoryFailed,
+    ModelError,
+    NotFound,
+)
 from roost.core.facts import Contradiction, Fact, Found, Learned, NewFact
 from roost.core.ids import FactId, SessionId, UserId
+from roost.core.keys import Key
+from roost.core.settings import duration
 from roost.memory.base import Memory, Scope, Segment
 from roost.memory.extraction import SCHEMA, SYSTEM, AnswerUnusable, extract, question
 from roost.memory.gathering import Gathering
@@ -30,7 +39,6 @@ LONGEST = 500
 _KNOWN = 40
 _RELATED = 100
 _MET = 10
-_INSTRUCTIONS = 10
 _AHEAD = 4
 _MOST_WORK = 64
 
@@ -68,8 +76,8 @@ class Builtin:
         """What the agent was told to do from now on matters to every turn; the rest, if its words
         are met. Nothing is written."""
         facts = self._facts(scope.user)
-        most = min(_INSTRUCTIONS, limit)
-        standing = await facts.page(str(scope), kind="instruction", limit=most)
+        half = max(1, limit // 2)
+        standing = await facts.page(str(scope), kind="instruction", limit=half)
         found = await self.search(scope, words, limit=limit)
         chosen = {fact.id: fact for fact in (*standing, *found)}
         return [_memory(fact) for fact in list(chosen.values())[:limit]]
@@ -188,6 +196,17 @@ class Builtin:
         for line in excerpt:
             known |= {fact.id: fact for fact in await self.search(scope, line.text, limit=5)}
         return list(known.values())[:_KNOWN]
+
+
+def half_life(options: Mapping[str, Key]) -> timedelta | None:
+    """What [memory.options] says of how fast facts fade. Without a word of it, they don't."""
+    given = options.get("half_life")
+    if given is None:
+        return None
+    try:
+        return duration(given.reveal())
+    except ValueError:
+        raise ConfigError('memory.options.half_life is a duration such as "90d".') from None
 
 
 async def _compare(facts: FactStore, scope: str, fact: NewFact, gathering: Gathering) -> None:

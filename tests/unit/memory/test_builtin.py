@@ -1,35 +1,50 @@
 """The memory that comes with Roost: what it learns, keeps once, gives up, and recalls."""
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable
 from datetime import timedelta
 
 import msgspec
 import pytest
 
-from roost.core.errors import Conflict, InvalidInput, MemoryFailed, ModelUnreachable, NotFound
+from roost.core.errors import (
+    ConfigError,
+    Conflict,
+    InvalidInput,
+    MemoryFailed,
+    ModelUnreachable,
+    NotFound,
+)
 from roost.core.facts import Fact, NewFact
 from roost.core.ids import SessionId, UserId, new_fact_id
+from roost.core.keys import Key
+from roost.core.sessions import NewSession
+from roost.core.users import User
 from roost.memory.base import Scope
-from roost.memory.builtin import TOLD, Builtin
-from roost.memory.ports import Inquiry
+from roost.memory.builtin import TOLD, Builtin, half_life
+from roost.memory.ports import Asker, FactStore, Inquiry
+from roost.store.sqlite.store import SqliteStore
 from roost.testing.clock import FakeClock
 from tests.unit.memory.fake_facts import FakeFacts
 from tests.unit.memory.remembering import ADA, SESSION, Model, Stated, segment
 
 DAY = 86_400
+EVE = Scope("builtin", "default", UserId("usr_eve"))
+OTHER = SessionId("ses_2")
 
 
 class Memory:
     """A memory, and what stands in it."""
 
-    def __init__(self, clock: FakeClock, half_life: timedelta | None = None) -> None:
+    def __init__(self, of: Callable[[UserId], FactStore], clock: FakeClock) -> None:
+        self.of = of
         self.clock = clock
         self.model = Model()
-        self.users: dict[UserId, FakeFacts] = {}
-        self.builtin = Builtin(self.of, self.model, clock=clock, half_life=half_life)
+        self.builtin = self.built()
 
-    def of(self, user: UserId) -> FakeFacts:
-        return self.users.setdefault(user, FakeFacts(self.clock))
+    def built(self, ask: Asker | None = None, half_life: timedelta | None = None) -> Builtin:
+        return Builtin(self.of, ask or self.model, clock=self.clock, half_life=half_life)
 
     async def learn(self, key: str, *facts: Stated) -> None:
         """Commit a segment in which the model finds these facts."""
@@ -51,9 +66,17 @@ class Memory:
         return [memory.text for memory in await self.builtin.recall(ADA, words, limit=limit)]
 
 
-@pytest.fixture
-def memory(clock: FakeClock) -> Memory:
-    return Memory(clock)
+@pytest.fixture(params=["plain", "stored"])
+async def memory(request: pytest.FixtureRequest, store: SqliteStore, clock: FakeClock) -> Memory:
+    """Over plain facts that show what is meant, and over the store that has to do the same."""
+    if request.param == "plain":
+        plain: defaultdict[UserId, FakeFacts] = defaultdict(lambda: FakeFacts(clock))
+        return Memory(lambda user: plain[user], clock)
+    for user in (ADA.user, EVE.user):
+        await store.users.create(User(id=user, name=user, role="member"))
+    for session in (SESSION, OTHER):
+        await store.of(ADA.user).sessions.create(NewSession(id=session, origin="test"))
+    return Memory(lambda user: store.of(user).facts, clock)
 
 
 # Learning.
@@ -156,20 +179,17 @@ async def test_one_segment_can_take_back_its_own_words(memory: Memory) -> None:
     assert (await memory.builtin.get(ADA, rome.id)).superseded_by == berlin.id
 
 
-async def test_same_thing_learned_in_two_sessions_at_once_is_kept_once(clock: FakeClock) -> None:
+async def test_same_thing_learned_in_two_sessions_at_once_is_kept_once(memory: Memory) -> None:
     both_asked = asyncio.Barrier(2)
 
     async def ask(inquiry: Inquiry) -> str:
         await both_asked.wait()
         return '{"facts": [{"text": "The user keeps two parrots.", "turn": 1}]}'
 
-    memory = Memory(clock)
-    builtin = Builtin(memory.of, ask, clock=clock)
+    builtin = memory.built(ask)
     await asyncio.gather(
-        *[
-            builtin.commit(segment(f"seg_{n}", "Parrots!", session=SessionId(f"ses_{n}")))
-            for n in range(2)
-        ]
+        builtin.commit(segment("seg_1", "Parrots!")),
+        builtin.commit(segment("seg_2", "Parrots!", session=OTHER)),
     )
     assert await memory.texts() == ["The user keeps two parrots."]
 
@@ -237,16 +257,21 @@ async def test_trust_decides_between_equal_matches(memory: Memory) -> None:
     assert rows.trust == 0
 
 
-@pytest.mark.parametrize("half_life", [None, timedelta(days=30)])
-async def test_facts_fade_only_if_they_are_to(
-    clock: FakeClock, half_life: timedelta | None
-) -> None:
-    memory = Memory(clock, half_life)
+@pytest.mark.parametrize("fading", [None, timedelta(days=30)])
+async def test_facts_fade_only_if_they_are_to(memory: Memory, fading: timedelta | None) -> None:
+    memory.builtin = memory.built(half_life=fading)
     await memory.tell("Bob sails.", key="old")
-    clock.advance(365 * DAY)
+    memory.clock.advance(365 * DAY)
     await memory.learn("seg_1", {"text": "Bob rows."})
-    first = "Bob sails." if half_life is None else "Bob rows."
+    first = "Bob sails." if fading is None else "Bob rows."
     assert (await memory.recalled("Bob"))[0] == first
+
+
+def test_half_life_is_an_option() -> None:
+    assert half_life({}) is None
+    assert half_life({"half_life": Key("90d")}) == timedelta(days=90)
+    with pytest.raises(ConfigError, match="such as"):
+        half_life({"half_life": Key("long")})
 
 
 async def test_facts_that_connect_several(memory: Memory) -> None:
@@ -299,17 +324,14 @@ async def test_forgotten_is_not_recalled(memory: Memory) -> None:
 async def test_withdrawing_a_session_forgets_what_came_from_it(memory: Memory) -> None:
     await memory.learn("seg_1", {"text": "Bob sails."})
     memory.model.plan({"text": "Bob rows."})
-    await memory.builtin.commit(segment("seg_2", "Bob rows.", session=SessionId("ses_2")))
+    await memory.builtin.commit(segment("seg_2", "Bob rows.", session=OTHER))
     await memory.builtin.withdraw(ADA, SESSION)
     assert await memory.texts() == ["Bob rows."]
 
 
 async def test_another_user_and_another_profile_know_nothing_of_it(memory: Memory) -> None:
     fact = await memory.tell("Bob sails.")
-    for other in (
-        Scope("builtin", "default", UserId("usr_eve")),
-        Scope("builtin", "work", ADA.user),
-    ):
+    for other in (EVE, Scope("builtin", "work", ADA.user)):
         assert await memory.builtin.recall(other, "Bob", limit=10) == []
         with pytest.raises(NotFound):
             await memory.builtin.get(other, fact.id)

@@ -1,0 +1,163 @@
+"""`roost memory`: everything that is remembered can be seen, corrected and taken back."""
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from roost.cli.app import invoke
+from roost.cli.memory import (
+    Work,
+    editing,
+    forgetting,
+    listing,
+    look_into,
+    reporting,
+    showing,
+)
+from roost.core.clock import SystemClock
+from roost.core.config import Config
+from roost.core.errors import InvalidInput, NotFound
+from roost.core.facts import Learned, NewFact
+from roost.core.ids import FactId, new_user_id
+from roost.core.users import User
+from roost.memory.base import Scope
+from roost.runtime.app import OWNER
+from tests.store_driver import opened
+
+SAILS, ROWS = FactId("fct_sails"), FactId("fct_rows")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return Config(data=tmp_path / "data")
+
+
+@pytest.fixture
+def kept(config: Config) -> Config:
+    """Two facts that can't both be true."""
+    asyncio.run(_keep(config.data))
+    return config
+
+
+async def _keep(folder: Path) -> None:
+    async with opened(folder, SystemClock()) as store:
+        owner = await store.users.create(User(id=new_user_id(), name=OWNER, role="admin"))
+        facts = store.of(owner.id).facts
+        about = ("Bob", "boats")
+        learned = Learned(
+            additions=(
+                NewFact(id=SAILS, text="Bob\x1b sails.", entities=about, attribute="sport"),
+                NewFact(id=ROWS, text="Bob rows.", entities=("Bob",), attribute="sport"),
+            )
+        )
+        scope = Scope("builtin", "default", owner.id)
+        await facts.apply(str(scope), "key", learned)
+
+
+def said(config: Config, work: Work, *, terminal: bool = False) -> str:
+    text = io.StringIO()
+    console = Console(
+        file=text, force_terminal=terminal, no_color=True, width=60, soft_wrap=True, markup=False
+    )
+    look_into(config, console, work)
+    return text.getvalue()
+
+
+def test_list_is_a_line_each_for_programs(kept: Config) -> None:
+    lines = [line.split("  ") for line in said(kept, listing("", None)).splitlines()]
+    assert [(id, trust, text) for id, _, trust, text in lines] == [
+        (ROWS, "50%", "Bob rows."),
+        (SAILS, "50%", "Bob sails."),
+    ]
+
+
+def test_list_is_a_table_for_people(kept: Config) -> None:
+    head, *rows = said(kept, listing("", None), terminal=True).splitlines()
+    assert head.split("\x1b[0m")[0].removeprefix("\x1b[1m").split() == ["Memory"]
+    assert len(rows) == 2
+    assert all(len(row) <= 60 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "about", "found"),
+    [
+        ("sails", None, [SAILS]),
+        ("bob", None, [SAILS, ROWS]),
+        ("the", None, []),
+        ("", "BOATS", [SAILS]),
+        ("", "nobody", []),
+    ],
+)
+def test_list_by_words_or_by_name(
+    kept: Config, words: str, about: str | None, found: list[FactId]
+) -> None:
+    out = said(kept, listing(words, about))
+    assert sorted([id for id in (SAILS, ROWS) if id in out]) == sorted(found)
+    assert found or out == "Nothing that is remembered matches.\n"
+
+
+def test_words_and_name_exclude_one_another(kept: Config) -> None:
+    with pytest.raises(InvalidInput):
+        said(kept, listing("sails", "Bob"))
+
+
+def test_show_says_where_it_comes_from(kept: Config) -> None:
+    first, *rest = said(kept, showing(SAILS)).splitlines()
+    assert first == "Bob sails."
+    assert rest[:4] == [
+        "  Id       fct_sails",
+        "  Kind     fact",
+        "  About    Bob, boats (sport)",
+        "  Trust    50%",
+    ]
+
+
+def test_what_a_person_writes_is_trusted_in_full(kept: Config) -> None:
+    assert said(kept, editing(ROWS, "Bob rows at dawn.")) == "Changed. Before, it said: Bob rows.\n"
+    assert "Bob rows at dawn.\n" in (shown := said(kept, showing(ROWS)))
+    assert "Trust    100%" in shown
+    with pytest.raises(InvalidInput):
+        said(kept, editing(ROWS, " "))
+
+
+def test_forgetting_names_what_is_gone(kept: Config) -> None:
+    with pytest.raises(NotFound):
+        said(kept, forgetting([SAILS, "fct_unknown"]))
+    assert said(kept, forgetting([SAILS])) == "Forgot fct_sails: Bob sails.\n"
+    assert said(kept, forgetting([SAILS])) == "fct_sails was forgotten before.\n"
+    assert SAILS not in said(kept, listing("", None))
+    assert "Its text is gone.\n" in said(kept, showing(SAILS))
+
+
+def test_status_counts_and_names_contradictions(kept: Config) -> None:
+    assert said(kept, reporting(kept)).splitlines() == [
+        "Memory    builtin, profile default",
+        "Kept      2 memories by Roost itself",
+        "Waiting   0 turns that no commit has yet, 0 commits",
+        "At odds   Bob, sport",
+        "          fct_sails  Bob sails.",
+        "          fct_rows  Bob rows.",
+    ]
+
+
+def test_empty_memory_says_how_it_fills(config: Config) -> None:
+    assert said(config, listing("", None)).startswith("Nothing is remembered yet.")
+    assert "0 memories" in said(config, reporting(config))
+    with pytest.raises(NotFound):
+        said(config, showing(SAILS))
+
+
+def test_commands(kept: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data", str(kept.data)]
+    assert invoke(["memory", "list", "Bob", "sails", *data]) == 0
+    assert SAILS in capsys.readouterr().out
+    assert invoke(["memory", "show", SAILS, *data]) == 0
+    assert invoke(["memory", "edit", SAILS, "Bob sails far.", *data]) == 0
+    assert invoke(["memory", "status", *data]) == 0
+    assert invoke(["memory", "forget", SAILS, ROWS, *data]) == 0
+    assert invoke(["memory", "forget", *data]) == 2
+    assert invoke(["memory", "show", "fct_unknown", *data]) == 1
+    assert "There is no memory fct_unknown here." in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""What the built-in memory learns from a real conversation, by a model that is really asked."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roost.core.config import Config, ModelsConfig
+from roost.core.errors import MemoryFailed
+from roost.core.ids import SessionId
+from roost.memory.base import Scope, Segment
+from roost.memory.builtin import Builtin
+from roost.memory.ports import Inquiry
+from roost.runtime.inquiries import Inquiries
+from roost.testing.clock import FakeClock
+from roost.testing.models import ModelServer, fail, say
+from tests.engine import Engine, config_for, started
+
+FOUND = '{"facts": [{"text": "The user keeps parrots.", "turn": 1, "about": ["user"]}]}'
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def engine(folder: Path, server: ModelServer, clock: FakeClock) -> AsyncGenerator[Engine]:
+    async with started(Engine(folder, server, clock=clock)) as engine:
+        yield engine
+
+
+def built_in(engine: Engine) -> Builtin:
+    ask = Inquiries(engine.store, engine.parts.builder)
+    return Builtin(lambda user: engine.store.of(user).facts, ask, clock=engine.clock)
+
+
+async def spoken(engine: Engine) -> Segment:
+    session = await engine.session()
+    turn = await engine.say(session, "I keep parrots.")
+    return Segment(
+        key="seg_1",
+        scope=Scope("builtin", "default", engine.owner.id),
+        session=session,
+        turns=(turn.id,),
+        messages=tuple(await engine.messages(session)),
+    )
+
+
+async def test_small_model_reads_what_was_said(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("How nice."), say(FOUND))
+    told = await spoken(engine)
+    memory = built_in(engine)
+    await memory.commit(told)
+    asked = server.requests[1]
+    assert asked.model == "small"
+    assert "User: I keep parrots." in asked.last_text
+    assert "Assistant: How nice." in asked.last_text
+    (fact,) = await memory.recall(told.scope, "Which parrots?", limit=5)
+    assert (fact.text, fact.session, fact.turn) == (
+        "The user keeps parrots.",
+        told.session,
+        told.turns[0],
+    )
+
+
+async def test_what_it_cost_is_counted_for_the_session(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("How nice."), say(FOUND))
+    told = await spoken(engine)
+    before = (await engine.account.session(told.session)).counters
+    await built_in(engine).commit(told)
+    after = (await engine.account.session(told.session)).counters
+    assert after.input_tokens > before.input_tokens
+    assert after.turns == before.turns
+
+
+async def test_model_that_refuses_leaves_the_segment_to_another_try(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(say("How nice."), fail(400), say("I will not."), say("No."), say(FOUND))
+    told = await spoken(engine)
+    memory = built_in(engine)
+    for _ in range(2):
+        with pytest.raises(MemoryFailed, match="The memory builtin failed"):
+            await memory.commit(told)
+    await memory.commit(told)
+    assert len(await memory.recall(told.scope, "parrots", limit=5)) == 1
+
+
+async def test_deleted_session_is_no_reason_to_fail(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("Fine."))
+    owner = engine.owner.id
+    inquiry = Inquiry(
+        user=owner, session=SessionId("ses_gone"), system="?", text="How?", schema=b"{}"
+    )
+    assert await Inquiries(engine.store, engine.parts.builder)(inquiry) == "Fine."
+
+
+async def test_tiny_model_is_not_asked(folder: Path, server: ModelServer, clock: FakeClock) -> None:
+    usual = config_for(folder, server)
+    config: Config = msgspec.structs.replace(
+        usual, models=ModelsConfig(default="test/model", small="local/smollm2")
+    )
+    async with started(Engine(folder, server, clock=clock, config=config)) as engine:
+        server.plan(say("How nice."))
+        told = await spoken(engine)
+        with pytest.raises(MemoryFailed, match="too small to learn"):
+            await built_in(engine).commit(told)
+    assert len(server.requests) == 1

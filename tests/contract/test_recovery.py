@@ -521,6 +521,33 @@ async def test_tool_that_was_stopped_on_purpose_is_not_in_doubt(
         assert server.requests[-1].refused is None
 
 
+@pytest.mark.contract("D4")
+async def test_branch_made_while_a_tool_runs_goes_on_without_it(
+    folder: Path, server: ModelServer
+) -> None:
+    effects = Effects()
+    async with started(
+        Engine(folder, server, clock=SystemClock(), tools=(effects.tool,))
+    ) as engine:
+        server.plan(call("act", {}))
+        session = await engine.session()
+        turn = await engine.account.send(session, "Go")
+        await effects.entered.wait()
+        during = await engine.account.branch(session)
+        effects.leave.set()
+        await engine.ended(turn.id)
+        asked = (await engine.messages(session))[1]
+        at_the_call = await engine.account.branch(session, at=asked.id)
+        await engine.account.proceed(during.id)
+        (copied,) = await engine.account.turns(during.id)
+        for done in (await engine.ended(copied.id), await engine.say(at_the_call.id, "Next")):
+            assert done.state == "completed"
+        assert len(effects.calls) == 1
+        for request in server.requests[-2:]:
+            assert request.refused is None
+            assert "branched off" in str(request.results)
+
+
 @pytest.mark.contract("D3")
 async def test_queue_survives_stop_and_crash(engine: Engine, server: ModelServer) -> None:
     engine.config = never(engine.config)

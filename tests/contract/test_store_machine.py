@@ -25,7 +25,7 @@ from roost.core.ids import (
     new_tool_call_id,
     new_turn_id,
 )
-from roost.core.messages import Draft, Part, ToolCallPart
+from roost.core.messages import Draft, Message, Part, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
 from roost.core.turns import (
     TOOL_CALL_MOVES,
@@ -74,6 +74,14 @@ def open_calls(turn: ModelTurn) -> dict[ToolCallId, ToolCallState]:
         "running": "unknown",
     }
     return {call: ends[state] for call, state in turn.calls.items() if state in ends}
+
+
+def calls_in(message: Message) -> list[ToolCallId]:
+    return [part.call for part in message.parts if isinstance(part, ToolCallPart)]
+
+
+def results_in(message: Message) -> list[ToolCallId]:
+    return [part.call for part in message.parts if isinstance(part, ToolResultPart)]
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -185,23 +193,24 @@ class StoreMachine(RuleBasedStateMachine):
 
     def adopt(self, id: SessionId, source: ModelSession, end: int) -> None:
         """Model a branch: copies under new ids, which are read from the store."""
-        session = ModelSession(id, self.clock.now(), head=end)
         copied = [message for message in source.live if message.position <= end]
         made = self.do(self.ada.live(id))
-        assert [message.position for message in made] == [each.position for each in copied]
-        ids = {old.id: new.id for old, new in zip(copied, made, strict=True)}
-        for old, new in zip(copied, made, strict=True):
-            session.messages.append(ModelMessage(new.id, old.position, 1, 0, new.turn))
+        asked = [call for message in made for call in calls_in(message)]
+        open = set(asked) - {
+            call for message in made[: len(copied)] for call in results_in(message)
+        }
+        added = [] if not open else [end + 1]
+        assert [message.position for message in made] == [*(m.position for m in copied), *added]
+        for message in made[len(copied) :]:
+            assert results_in(message) == [call for call in asked if call in open]
+        session = ModelSession(id, self.clock.now(), head=end + len(added))
+        session.messages = [ModelMessage(each.id, each.position, 1, 0, each.turn) for each in made]
+        ids = {old.id: new.id for old, new in zip(copied, made, strict=False)}
+        for old, new in zip(copied, made, strict=False):
             if old.turn is None or new.turn is None or new.turn in session.turns:
                 continue
             turn = source.turns[old.turn]
             cut = any(each.turn == old.turn and each.position > end for each in source.live)
-            named = {
-                part.call
-                for message in made
-                for part in message.parts
-                if isinstance(part, ToolCallPart)
-            }
             session.turns[new.turn] = ModelTurn(
                 new.turn,
                 state="interrupted" if turn.live or cut else turn.state,
@@ -210,9 +219,9 @@ class StoreMachine(RuleBasedStateMachine):
                 step=turn.step,
                 attempt=turn.attempt,
                 calls={
-                    call: "cancelled" if state in ("requested", "waiting", "running") else state
+                    call: "cancelled" if call in open else state
                     for call, state in turn.calls.items()
-                    if call in named
+                    if call in asked
                 },
             )
         self.sessions.append(session)

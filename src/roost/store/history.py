@@ -12,12 +12,13 @@ from roost.core.ids import (
     MessageId,
     SessionId,
     Token,
+    ToolCallId,
     TurnId,
     UserId,
     new_message_id,
     new_turn_id,
 )
-from roost.core.messages import Message
+from roost.core.messages import Draft, Message, TextPart, ToolResultPart
 from roost.core.sessions import NewSession, Parent, Session
 from roost.core.turns import NewTurn
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
@@ -41,6 +42,8 @@ from roost.store.writes import (
 
 PAGE = 200
 """The most messages in one page."""
+
+_BRANCHED = "Not run: this conversation was branched off before it came to this."
 
 
 class History(msgspec.Struct, frozen=True):
@@ -264,7 +267,8 @@ class Histories:
     def branch(
         self, session: SessionId, new: NewSession, *, at: MessageId | None = None
     ) -> Operation[Session]:
-        """Copy the live history, up to and with a message, into a session of its own."""
+        """Copy the live history, up to and with a message, into a session of its own. Tool calls
+        whose results are not part of that get one that says so: no model takes a call without."""
         source = yield from load_session(self._user, session)
         if (yield query("get_session", user=self._user, session=new.id)):
             return (yield from load_session(self._user, new.id))
@@ -286,8 +290,27 @@ class Histories:
         for step in ("copy_messages", "copy_turns", "copy_tool_calls"):
             yield query(step, session=session, branch=branch, ids=_json(ids), end=end)
         yield query("copy_blob_names", session=session, branch=branch)
-        yield query("set_head", session=branch, head=end)
+        head = yield from self._settle_calls(branch, end)
+        yield query("set_head", session=branch, head=head)
         yield query("recount", session=branch)
+
+    def _settle_calls(self, branch: SessionId, end: int) -> Operation[int]:
+        """Answer the calls that came without their results; the newest position after that."""
+        calls = every((yield query("calls_without_results", session=branch)), _Call)
+        if not calls:
+            return end
+        said = (TextPart(_BRANCHED),)
+        results = tuple([ToolResultPart(each.call, said, error=True) for each in calls])
+        message = Draft(new_message_id(), "tool", results)
+        yield from insert(self._user, branch, 1, 0, end + 1, calls[-1].turn, message)
+        ids = _json([each.call for each in calls])
+        yield query("cancel_tool_calls", session=branch, ids=ids)
+        return end + 1
+
+
+class _Call(msgspec.Struct, frozen=True, array_like=True):
+    call: ToolCallId
+    turn: TurnId | None
 
 
 class _Names(msgspec.Struct, frozen=True, array_like=True):

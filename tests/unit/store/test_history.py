@@ -1,12 +1,14 @@
 """Histories: read whole, by page or since a revision; taken back, cleared, restored, branched."""
 
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
 from roost.core.events import HistoryRewritten, SessionUpdated
-from roost.core.ids import SessionId, TurnId, new_message_id
-from roost.core.messages import Draft, FilePart
+from roost.core.ids import SessionId, TurnId, new_message_id, new_tool_call_id
+from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import Parent
 from roost.core.turns import Step
 from roost.core.usage import Usage
@@ -288,6 +290,40 @@ async def test_branch_during_a_turn_stops_short_where_it_was(ada: Driver) -> Non
     assert (copied.call, copied.state) == (call, "cancelled")
     assert (await ada.sessions.get(branch)).state == "idle"
     assert (await ada.turns.get(run.turn)).state == "running"
+
+
+async def test_branch_answers_the_calls_whose_results_it_has_not(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    first, second = [ToolCallPart(new_tool_call_id(), "ls", "{}") for _ in range(2)]
+    asked = Draft(new_message_id(), "assistant", (first, second))
+    await ada.turns.append(session, run.token, run.turn, Step(messages=(asked,)))
+    results = tuple(ToolResultPart(each.call, (TextPart("ok"),)) for each in (first, second))
+    move = partial(ada.turns.set_tool_call, session, run.token, run.turn)
+    for result in results:
+        await move(result.call, "running")
+        await move(result.call, "done", (result,))
+    before_results = await ada.history.branch(session, new_session())
+    answered = Draft(new_message_id(), "tool", results)
+    await ada.turns.append(session, run.token, run.turn, Step(messages=(answered,)))
+    at_the_call = await ada.history.branch(session, new_session(), at=asked.id)
+    for branch in (before_results, at_the_call):
+        assert (branch.head, branch.counters.messages, branch.counters.turns) == (3, 3, 1)
+        last = (await ada.live(branch.id))[-1]
+        assert (last.role, last.position) == ("tool", 3)
+        said = (TextPart("Not run: this conversation was branched off before it came to this."),)
+        assert last.parts == tuple(ToolResultPart(r.call, said, error=True) for r in results)
+        (turn,) = await ada.turns.of(branch.id)
+        assert (last.turn, turn.state) == (turn.id, "interrupted")
+        calls = await ada.turns.tool_calls(turn.id)
+        assert [(each.state, each.result) for each in calls] == [("cancelled", None)] * 2
+        await ada.talk(branch.id)
+        assert [message.position for message in await ada.live(branch.id)] == [1, 2, 3, 4, 5]
+    whole = await ada.history.branch(session, new_session())
+    assert (await ada.live(whole.id))[-1].parts == results
+    (turn,) = await ada.turns.of(whole.id)
+    assert [each.state for each in await ada.turns.tool_calls(turn.id)] == ["done", "done"]
 
 
 async def test_branch_at_what_is_not_in_the_history_is_refused(

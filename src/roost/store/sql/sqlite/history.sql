@@ -158,6 +158,21 @@ WHERE c.session_id = :session AND c.id IN (
     FROM messages m, json_each(m.parts) part
     WHERE m.session_id = :branch AND part.value ->> 'kind' = 'tool_call');
 
+-- In the order in which they were asked for.
+-- name: calls_without_results
+SELECT part.value ->> 'call', m.turn_id
+FROM messages m CROSS JOIN json_each(m.parts) part
+WHERE m.session_id = :session AND m.gone IS NULL AND part.value ->> 'kind' = 'tool_call'
+  AND part.value ->> 'call' NOT IN (
+    SELECT result.value ->> 'call'
+    FROM messages r CROSS JOIN json_each(r.parts) result
+    WHERE r.session_id = :session AND r.gone IS NULL AND result.value ->> 'kind' = 'tool_result')
+ORDER BY m.position, part.key;
+
+-- name: cancel_tool_calls
+UPDATE tool_calls SET state = 'cancelled', result = NULL, ended_at = coalesce(ended_at, :now)
+WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
+
 -- name: copy_blob_names
 INSERT INTO session_blobs (session_id, blob_id)
 SELECT :branch, blob_id FROM session_blobs WHERE session_id = :session;

@@ -146,6 +146,7 @@ async def test_segment_whose_turns_are_all_undone_is_withdrawn_and_may_come_back
     turn = await complete(ada, session)
     before = await ada.store.memory.cut(ada.user.id, session)
     await undo(ada, session, turn)
+    assert not await ada.store.memory.has_uncommitted(session)
     assert await begin_first(ada, session) is None
     assert not await ada.store.memory.has_uncommitted(session)
 

@@ -79,12 +79,15 @@ WHERE id = :segment AND state = 'pending';
 UPDATE memory_segments SET error = :error, due_at = :now + :delay
 WHERE id = :segment AND state = 'pending';
 
+-- A segment that is not begun will lose the turns that were undone.
 -- name: is_uncommitted
 SELECT EXISTS (SELECT 1 FROM turns t
                WHERE t.session_id = :session AND t.memory_scope IS NOT NULL
                  AND t.segment_id IS NULL AND t.undone IS NULL)
     OR EXISTS (SELECT 1 FROM memory_segments g
-               WHERE g.session_id = :session AND g.state = 'pending');
+               WHERE g.session_id = :session AND g.state = 'pending'
+                 AND (g.tries > 0 OR EXISTS (SELECT 1 FROM turns t
+                                             WHERE t.segment_id = g.id AND t.undone IS NULL)));
 
 -- name: session_owner
 SELECT user_id FROM sessions WHERE id = :session AND deleted_at IS NULL;

@@ -22,8 +22,9 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """What one turn has left. `session` and `day` are what was spent before it; a turn that goes on
-    is counted from its beginning, by `turn` and `steps`."""
+    """What one turn has left. `session` and `day` are what was spent before; a turn that goes on
+    after a pause has spent `turn` and taken `steps` already, and its time begins anew: nobody knows
+    how much of it was waiting."""
 
     def __init__(
         self,
@@ -31,13 +32,15 @@ class Budget:
         *,
         session: Spent = Spent(),  # noqa: B008 (frozen)
         day: Spent = Spent(),  # noqa: B008
+        turn: Spent = Spent(),  # noqa: B008
+        steps: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits
-        self._turn = Spent()
+        self._turn = turn
         self._session = session
         self._day = day
-        self._steps = 0
+        self._steps = steps
         self._clock = clock
         self._ends = clock() + limits.turn_time.total_seconds()
 

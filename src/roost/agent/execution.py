@@ -4,17 +4,32 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+import msgspec
 import structlog
 
 from roost.agent.journal import Journal
 from roost.core.approvals import Approval, Question
+from roost.core.errors import InvalidInput
 from roost.core.events import ToolOutputDelta
 from roost.core.ids import ToolCallId
-from roost.core.messages import ToolResultPart
+from roost.core.messages import FilePart, ImagePart, TextPart, ToolResultPart
 from roost.core.turns import ToolCall, ToolCallState
 from roost.tools.base import Tool, Toolbox, ToolContext, ToolError, ToolOutput
 
 log = structlog.stdlib.get_logger("roost.agent")
+
+STOP = 0.5
+"""Seconds that a tool has to end once it is told to."""
+QUESTION = 30.0
+SHOWN = 200_000
+"""Characters of output that a tool may show while it runs."""
+LONGEST = 200_000
+"""Characters of a result; what a tool wants to keep whole belongs in a file."""
+
+_NOT_JSON = "Not run: the arguments are not a whole JSON object. Write them again."
+
+LEFT_ALONE: set[asyncio.Task[ToolOutput]] = set()
+"""Tools that did not stop. They keep the interpreter from coming to an end by itself."""
 
 
 class Execution:
@@ -86,36 +101,58 @@ class Execution:
         approval = self._approvals.get(call.call)
         if tool is None:
             return await self._settle(call, "failed", _error(f"There is no tool {call.name}."))
-        if approval is not None and approval.state not in ("approved", "answered"):
+        if not _is_whole(call.arguments):
+            return await self._settle(call, "failed", _error(_NOT_JSON))
+        allowed = approval is not None and approval.state in ("approved", "answered")
+        if call.state == "waiting" and not allowed:
             return await self._settle(call, "denied", _error(_refusal(approval)))
         await self._journal.move(call.call, "running")
         output = await self._run(tool, call, approval)
         return await self._settle(call, "failed" if output.error else "done", output)
 
     async def _run(self, tool: Tool, call: ToolCall, approval: Approval | None) -> ToolOutput:
-        timeout = asyncio.timeout(tool.seconds)
+        """In a task of its own: a tool that does not stop when it is told to holds nobody up."""
+        work = asyncio.create_task(tool.run(call.arguments, self._context(call, approval)))
         try:
-            async with timeout:
-                return await tool.run(call.arguments, self._context(call, approval))
-        except ToolError as error:
-            return _error(str(error))
-        except Exception as error:
-            if timeout.expired():
-                return _error(f"The tool was stopped: it took longer than {tool.seconds:g} s.")
-            log.exception("a tool failed", tool=call.name, call=call.call)
+            await asyncio.wait([work], timeout=tool.seconds)
+        except asyncio.CancelledError:
+            await _stop(work, call)
+            raise
+        if not work.done():
+            await _stop(work, call)
+            return _error(f"The tool was stopped: it took longer than {tool.seconds:g} s.")
+        if work.cancelled():
+            return _error("The tool gave up: something that it waited for was cancelled.")
+        error = work.exception()
+        if error is None:
+            return _bounded(work.result())
+        if not isinstance(error, ToolError):
+            log.error("a tool failed", tool=call.name, call=call.call, exc_info=error)
             return _error(f"The tool failed: {type(error).__name__}: {error}")
+        return _error(str(error))
 
     async def _settle(
         self, call: ToolCall, state: ToolCallState, output: ToolOutput
     ) -> ToolResultPart:
         result = ToolResultPart(call.call, output.content, output.error)
-        await self._journal.move(call.call, state, (result,))
+        try:
+            await self._journal.move(call.call, state, (result,))
+        except InvalidInput as error:
+            # It names something that is not stored.
+            if output.error:
+                raise
+            return await self._settle(call, "failed", _error(f"The result can't be kept: {error}"))
         return result
 
     def _context(self, call: ToolCall, approval: Approval | None = None) -> ToolContext:
+        left = SHOWN
+
         def show(text: str) -> None:
-            clean = text.encode("utf-8", "replace").decode()
-            self._journal.emit(ToolOutputDelta(call.call, clean))
+            nonlocal left
+            if left > 0:
+                clean = text[:left].encode("utf-8", "replace").decode()
+                left -= len(clean)
+                self._journal.emit(ToolOutputDelta(call.call, clean))
 
         return ToolContext(
             user=self._journal.user,
@@ -131,7 +168,40 @@ def _error(text: str) -> ToolOutput:
     return ToolOutput.of(text, error=True)
 
 
-def _refusal(approval: Approval) -> str:
+def _is_whole(arguments: str) -> bool:
+    """An answer that reached its limit may end in the middle of a call."""
+    try:
+        msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return False
+    return True
+
+
+async def _stop(work: asyncio.Task[ToolOutput], call: ToolCall) -> None:
+    work.cancel()
+    await asyncio.wait([work], timeout=STOP)
+    if not work.done():
+        log.error("a tool does not stop; it is left alone", tool=call.name, call=call.call)
+        LEFT_ALONE.add(work)
+        work.add_done_callback(LEFT_ALONE.discard)
+
+
+def _bounded(output: ToolOutput) -> ToolOutput:
+    """A result that goes into every later request, and into the store."""
+    content = tuple([_cut(part) for part in output.content])
+    return msgspec.structs.replace(output, content=content)
+
+
+def _cut(part: TextPart | ImagePart | FilePart) -> TextPart | ImagePart | FilePart:
+    if not isinstance(part, TextPart) or len(part.text) <= LONGEST:
+        return part
+    head, tail = part.text[: LONGEST // 2], part.text[-LONGEST // 2 :]
+    return TextPart(f"{head}\n[{len(part.text) - LONGEST} characters left out]\n{tail}")
+
+
+def _refusal(approval: Approval | None) -> str:
+    if approval is None:
+        return "Not run: nobody was asked."
     if approval.state == "expired":
         return "Not run: nobody answered in time."
     said = f" They said: {approval.answer}" if approval.answer else ""

@@ -20,6 +20,11 @@ class Journal(Protocol):
     @property
     def turn(self) -> Turn: ...
 
+    @property
+    def streamed(self) -> tuple[Delta, ...]:
+        """What the attempt under way has shown so far."""
+        ...
+
     def emit(self, delta: Delta) -> None:
         """Show something of the attempt under way; a tick makes it durable soon."""
         ...

@@ -25,6 +25,7 @@ from roost.core.messages import (
     ToolResultPart,
     attachments,
 )
+from roost.core.partial import partial_parts
 from roost.core.signature import Signature
 from roost.core.turns import Begun, Step, ToolCall, TurnEnd
 from roost.core.usage import Usage
@@ -53,7 +54,7 @@ class Position(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     draft: Draft
     calls: tuple[ToolCall, ...]
-    usage: Usage
+    usage: tuple[Usage, ...]
     cut: bool
 
 
@@ -73,6 +74,10 @@ class Agent:
         self.signature = signature
         self.model = model
         self.fell_back = False
+        self._asked: Request | None = None
+        """What the model is answering now, until it is known what that used."""
+        self._wasted: list[Usage] = []
+        """What was used for answers that broke off."""
         self._tools = tools
         self._compactor = compactor
         self._hopeless = 0
@@ -147,9 +152,9 @@ class Agent:
                     state="completed",
                     reason=reason,
                     messages=(answer.draft,),
-                    usage=(answer.usage,),
+                    usage=answer.usage,
                 )
-            step = Step(messages=(answer.draft,), usage=(answer.usage,), unfinished=True)
+            step = Step(messages=(answer.draft,), usage=answer.usage, unfinished=True)
             self._remember_step(step, await journal.record(step))
             if not await self._act(answer.calls, journal):
                 return None
@@ -162,6 +167,7 @@ class Agent:
             request = await self._make_room(request, journal, budget, "turn") or request
         for attempt in range(1, ATTEMPTS + 1):
             query = _Query(journal)
+            self._asked = request
             try:
                 finished = await query.ask(self.model, request)
             except ContextTooLong:
@@ -174,12 +180,23 @@ class Agent:
                 if attempt == ATTEMPTS or not (query.said or isinstance(error, NoAnswer)):
                     raise
                 log.info("an answer broke off; asking again", error=str(error))
+                self._wasted += await self.unaccounted(query.parts())
                 await journal.retry()
                 journal.emit(NoticeDelta(f"{error} Trying again."))
             else:
-                self.fell_back |= query.fell_back
                 return await self._answer(journal, request, finished, budget)
+            finally:
+                self.fell_back |= query.fell_back
         raise AssertionError("the last attempt returns or raises")
+
+    async def unaccounted(self, parts: tuple[Part, ...]) -> tuple[Usage, ...]:
+        """What an answer that broke off after these parts used. Nobody tells: it is estimated."""
+        request, self._asked = self._asked, None
+        wasted, self._wasted = tuple(self._wasted), []
+        if request is None or not parts:
+            return wasted
+        said = Message(new_message_id(), "assistant", parts)
+        return (*wasted, await self.model.guess(request, said, self.size))
 
     async def _make_room(
         self, request: Request, journal: Journal, budget: Budget, trigger: Trigger
@@ -215,8 +232,10 @@ class Agent:
     ) -> Answer:
         draft = Draft(new_message_id(), "assistant", finished.parts)
         message = Message(draft.id, draft.role, draft.parts)
-        usage = await self.model.account(request, finished, message, self.size)
-        budget.add(usage)
+        usage = (*self._wasted, await self.model.account(request, finished, message, self.size))
+        self._asked, self._wasted = None, []
+        for each in usage:
+            budget.add(each)
         calls = tuple(
             [
                 ToolCall(
@@ -260,6 +279,7 @@ class _Query:
 
     def __init__(self, journal: Journal) -> None:
         self.said = False
+        self._journal = journal
         self.fell_back = False
         self._emit = journal.emit
         self._thinking_since: float | None = None
@@ -288,6 +308,9 @@ class _Query:
                     self._emit(NoticeDelta(f"{event.reason} {other} answers instead."))
         assert finished is not None, "a stream that was not cut ends with Finished"
         return msgspec.structs.replace(finished, parts=self._timed(finished.parts))
+
+    def parts(self) -> tuple[Part, ...]:
+        return partial_parts(self._journal.streamed)
 
     def _time(self, event: TextDelta | ReasoningDelta | ToolCallDelta) -> None:
         """How long the first thought took, for people: "Thought for 9 s"."""

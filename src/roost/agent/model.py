@@ -32,19 +32,24 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
         of the request's messages, if it is known."""
         usage = finished.usage
         if usage is None:
-            usage = self._estimated(request, answer, size)
-        elif usage.model == request.model and usage.provider == self.target.provider.name:
+            return await self.guess(request, answer, size)
+        if usage.model == request.model and usage.provider == self.target.provider.name:
             self.estimator.observe(request, usage, size)
+        return await self._priced(usage)
+
+    async def _priced(self, usage: Usage) -> Usage:
         provider = next((each for each in self.providers if each.name == usage.provider), None)
         cost = None if provider is None else await self.prices.cost(usage, provider)
         return msgspec.structs.replace(usage, cost=cost)
 
-    def _estimated(self, request: Request, answer: Message, size: Size | None) -> Usage:
+    async def guess(self, request: Request, answer: Message, size: Size | None = None) -> Usage:
+        """What a call used that nobody reported."""
         said = Request(model=request.model, messages=(answer,))
         name = self.target.provider.name
-        return Usage(
+        usage = Usage(
             name,
             self.target.model,
             input_tokens=self.estimator.estimate(request, name, size),
             output_tokens=self.estimator.estimate(said, name),
         )
+        return await self._priced(usage)

@@ -8,6 +8,7 @@ import uvloop
 from rich.console import Console
 
 from roost import __version__
+from roost.cli import terminal
 from roost.core.config import Config
 from roost.core.keys import Key
 from roost.http.server import address, bind, serve
@@ -45,6 +46,7 @@ async def _run(
                 log_requests=config.log.level == "debug",
             )
     out.print("Stopped.")
+    terminal.leave_if_stuck()
 
 
 def set_on_signal(stop: asyncio.Event) -> None:

@@ -1,9 +1,12 @@
 """Where commands print: plain text, coloured only where colour is welcome."""
 
 import io
+import os
 import sys
 
 from rich.console import Console
+
+from roost.agent.execution import LEFT_ALONE
 
 
 def prepare_streams() -> None:
@@ -28,3 +31,10 @@ def has_color(console: Console) -> bool:
 def _console(*, stderr: bool) -> Console:
     # What is printed holds paths and words of other programs: none of it is markup.
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def leave_if_stuck() -> None:
+    """Everything is closed and durable; a tool that would not stop is no reason to stay."""
+    if LEFT_ALONE:
+        sys.stdout.flush()
+        os._exit(0)

@@ -248,13 +248,15 @@ class Account:
             with suppress(Conflict):
                 if found.state == "queued":
                     await self.remove_queued(turn)
-                elif not await self._turns.cancel(self._user, session):
+                elif not await self._turns.cancel(self._user, session, turn):
                     await asyncio.sleep(_SOON)  # left behind by a crash, until recovery comes
         return found.state in ("cancelled", "removed")
 
     async def proceed(self, session: SessionId) -> Turn:
         """Go on with the last turn, if it stopped short."""
         turn = await self._last(session)
+        if turn.state == "waiting":
+            raise Conflict("The turn waits for your answer. Give it, or stop the turn.")
         await self._turns.resume(self._user, session, turn.id)
         return await self._store.turns.get(turn.id)
 
@@ -293,7 +295,8 @@ class Account:
         return found
 
     async def restore(self, session: SessionId) -> None:
-        """Take back an undo or a clear after which nothing was said."""
+        """Take back an undo or a clear after which nothing was said, or the latest compaction."""
+        await self.session(session)  # whose it is
         async with self._turns.held(session) as lease:
             await self._store.history.restore(session, lease.token)
         self._rewritten(session)

@@ -4,9 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+import msgspec
+
 from roost.core.events import Delta, ToolOutputDelta
 from roost.core.ids import ToolCallId, new_message_id
-from roost.core.messages import Draft, TextPart, ToolCallPart, ToolResultPart
+from roost.core.messages import (
+    Draft,
+    FilePart,
+    ImagePart,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 from roost.core.partial import partial_parts
 from roost.core.turns import CallEnd, EndState, ToolCall, TurnEnd
 
@@ -67,3 +77,32 @@ def _shown(deltas: Iterable[Delta]) -> Mapping[ToolCallId, str]:
 
 def _result(call: ToolCallId, text: str) -> ToolResultPart:
     return ToolResultPart(call, (TextPart(text),), error=True)
+
+
+def plainly(end: TurnEnd) -> TurnEnd:
+    """The same end in words alone, for when something that it names can't be kept."""
+    messages = tuple([_in_words(draft) for draft in end.messages])
+    return msgspec.structs.replace(end, messages=messages)
+
+
+def _in_words(draft: Draft) -> Draft:
+    parts = tuple([_words(part) for part in draft.parts])
+    return Draft(new_message_id(), draft.role, parts, draft.partial)
+
+
+def _words(part: Part) -> Part:
+    match part:
+        case ImagePart() | FilePart():
+            return TextPart(f"[{part.name or part.media_type}: could not be kept]")
+        case ToolResultPart():
+            content = tuple(
+                [
+                    each
+                    if isinstance(each, TextPart)
+                    else TextPart(f"[{each.name or each.media_type}: could not be kept]")
+                    for each in part.content
+                ]
+            )
+            return msgspec.structs.replace(part, content=content)
+        case _:
+            return part

@@ -15,7 +15,7 @@ from roost.core.turns import Begun, Step, ToolCall, ToolCallState, Turn, TurnEnd
 from roost.runtime.attempt import Attempt
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.hub import Hub
-from roost.runtime.persistence import persisted
+from roost.runtime.persistence import LONG_WAITS, persisted
 from roost.store.leases import Lease
 from roost.store.store import UserStore
 from roost.store.writes import Written
@@ -44,7 +44,7 @@ class TurnJournal:
         self._token = lease.token
         self._approval_ttl = approval_ttl
         self._attempt: Attempt | None = None
-        self._pending: asyncio.Task[object] | None = None
+        self._pending: set[asyncio.Task[object]] = set()
         self._closed = False
 
     @property
@@ -80,13 +80,14 @@ class TurnJournal:
     async def settle(self) -> None:
         """Take nothing more from the agent, and wait for what it was writing."""
         self._closed = True
-        if self._pending is not None:
-            await asyncio.wait([self._pending])
+        if self._pending:
+            await asyncio.wait(self._pending)
 
     async def end(self, end: TurnEnd) -> Written:
         await self.settle()
         turns, turn = self._store.turns, self.turn
-        written = await persisted(partial(turns.end, turn.session, self._token, turn.id, end))
+        write = partial(turns.end, turn.session, self._token, turn.id, end)
+        written = await persisted(write, LONG_WAITS)
         self.abandon()
         self._hub.changed(turn.session)
         return written
@@ -185,7 +186,9 @@ class TurnJournal:
     async def _whole(self, write: Coroutine[object, object, T]) -> T:
         """A write that has begun is finished, also if the turn is told to stop meanwhile: what is
         known here and what is stored never part."""
-        task = self._pending = asyncio.create_task(write)
+        task = asyncio.create_task(write)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

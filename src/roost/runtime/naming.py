@@ -48,8 +48,14 @@ class Naming:
             question = plain_text(claimed.turn.parts)
             answer = plain_text(end.messages[-1].parts)
             title, usage = await make_title(model, question, answer)
-        except Exception as error:  # noqa: BLE001 (whatever it was, the session goes on without)
-            log.warning("no title could be made", session=session.id, error=str(error))
+        except Exception as error:
+            unexpected = None if isinstance(error, RoostError | TimeoutError) else error
+            log.warning(
+                "no title could be made",
+                session=session.id,
+                error=str(error),
+                exc_info=unexpected,
+            )
         else:
             await self._suggest(claimed, title, usage)
 

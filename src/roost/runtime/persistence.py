@@ -1,7 +1,7 @@
 """Asking the store again when it could not be reached, or when its answer was lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import structlog
@@ -12,13 +12,15 @@ log = structlog.stdlib.get_logger("roost.runtime")
 
 T = TypeVar("T")
 
-_WAITS = (0.0, 0.1, 0.3, 1.0, 3.0)
+WAITS = (0.0, 0.1, 0.3, 1.0, 3.0)
+LONG_WAITS = (*WAITS, 5.0, 10.0, 20.0, 20.0)
+"""For the end of a turn: what it said would be lost, and somebody may yet make room on the disk."""
 
 
-async def persisted(call: Callable[[], Awaitable[T]]) -> T:
+async def persisted(call: Callable[[], Awaitable[T]], waits: Sequence[float] = WAITS) -> T:
     """Repeat a store call while a passing failure stands in its way. Every write names what it
     writes, so one whose answer was lost is not done twice."""
-    for wait in _WAITS:
+    for wait in waits:
         try:
             return await call()
         except (StoreUnavailable, StoreFull) as error:

@@ -7,9 +7,9 @@ from functools import partial
 import msgspec
 import structlog
 
-from roost.core.errors import RoostError
+from roost.core.errors import Conflict, InvalidInput, RoostError
 from roost.core.ids import TurnId
-from roost.runtime.closing import closing
+from roost.runtime.closing import closing, plainly
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import persisted
 from roost.runtime.turns import Turns, new_holder
@@ -78,7 +78,12 @@ class Recovery:
         deltas = [delta for run in stored for delta in run.deltas]
         end = closing("interrupted", REASON, deltas, calls, running="unknown")
         end = msgspec.structs.replace(end, at=orphan.active_at, release=False)
-        await persisted(partial(turns.end, orphan.session, lease.token, orphan.turn, end))
+        write = partial(turns.end, orphan.session, lease.token, orphan.turn)
+        try:
+            await persisted(partial(write, end))
+        except (Conflict, InvalidInput):
+            log.exception("an end was refused; it is written plainly", turn=orphan.turn)
+            await persisted(partial(write, plainly(end)))
         held[orphan.turn] = lease
         self._hub.changed(orphan.session)
         log.warning("a turn was interrupted by a crash", session=orphan.session, turn=orphan.turn)

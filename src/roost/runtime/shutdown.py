@@ -3,8 +3,13 @@
 import asyncio
 from collections.abc import Iterable
 
+import structlog
+
+from roost.core.errors import StoreError
 from roost.runtime.account import Parts
 from roost.runtime.naming import Naming
+
+log = structlog.stdlib.get_logger("roost.shutdown")
 
 
 async def shut_down(
@@ -24,6 +29,9 @@ async def shut_down(
     for loop in loops:
         loop.cancel()
     await asyncio.wait(loops)
-    await parts.checkpoints.flush()
+    try:
+        await parts.checkpoints.flush()
+    except StoreError:
+        log.exception("the last words that streamed could not be stored")
     await parts.hub.close()
     await parts.agents.close()

@@ -13,20 +13,30 @@ from roost.agent.context import turn_context
 from roost.agent.loop import Agent, Position
 from roost.core.clock import Clock
 from roost.core.config import LimitsConfig
-from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, RoostError, reason_of
+from roost.core.errors import (
+    Conflict,
+    Fenced,
+    NotFound,
+    QueueChanged,
+    RoostError,
+    StoreError,
+    reason_of,
+)
 from roost.core.ids import new_message_id
 from roost.core.messages import ContextPart, Draft, TextPart, plain_text
+from roost.core.partial import partial_parts
 from roost.core.turns import Begun, EndState, TurnEnd
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
-from roost.runtime.closing import closing
+from roost.runtime.closing import closing, plainly
 from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
 from roost.runtime.persistence import persisted
 from roost.runtime.recall import Recall
 from roost.store.store import Store
 from roost.store.work import Claimed
+from roost.store.writes import Written
 
 log = structlog.stdlib.get_logger("roost.turns")
 
@@ -102,11 +112,21 @@ class TurnRun:
                 if self._stopped is None:
                     raise  # not the turn is stopped, but all of Roost
                 end = await self._stopped_short()
-            except (Fenced, NotFound, QueueChanged):
+            except (Fenced, QueueChanged):
                 raise
-            except Exception as error:  # noqa: BLE001 (it becomes the turn's end, and is logged)
+            except Exception as error:
+                if isinstance(error, NotFound) and not await self._is_ours():
+                    raise
                 end = await self._failed(error)
             return await self._end(end)
+
+    async def _is_ours(self) -> bool:
+        """Whether the session is there and still held: then something else was not found."""
+        try:
+            found = await persisted(partial(self._store.sessions.get, self.claimed.session.id))
+        except NotFound:
+            return False
+        return found.token == self.claimed.lease.token
 
     def leave(self) -> None:
         """Let go of everything, however it ended."""
@@ -124,6 +144,8 @@ class TurnRun:
             log.error("a turn's work does not stop; it is left alone", turn=self.claimed.turn.id)
             self._engine.agents.drop(self.claimed.session.id)  # that work may still touch it
             raise asyncio.CancelledError
+        if work.cancelled() and self._stopped is None:
+            raise RuntimeError("the work was cancelled, and not by whoever runs the turn")
         return work.result()
 
     # The work.
@@ -201,7 +223,14 @@ class TurnRun:
             spent = await persisted(self._store.usage.today)
             day = Spent(spent.tokens, spent.cost)
         session = Spent(counters.input_tokens + counters.output_tokens, counters.cost)
-        return Budget(limits, session=session, day=day)
+        turn = self.claimed.turn
+        if turn.state == "queued":
+            return Budget(limits, session=session, day=day)
+        used = await persisted(partial(self._store.usage.of_turn, turn.id))
+        before = Spent(used.tokens, used.cost)
+        # One that was parked has asked the model in this step; one that broke off asks again.
+        steps = turn.step if turn.state == "waiting" else turn.step - 1
+        return Budget(limits, session=session, day=day, turn=before, steps=steps)
 
     # Ends.
 
@@ -210,7 +239,12 @@ class TurnRun:
             return None
         await self._journal.settle()
         if not self._journal.begun:
-            await self._begin()
+            try:
+                await self._begin()
+            except (Fenced, QueueChanged):
+                raise
+            except Exception as error:  # noqa: BLE001 (it becomes the turn's end, and is logged)
+                return await self._failed(error)
         if self._stopped == "shutdown":
             return await self._closing("interrupted", "stopped: Roost was stopped.")
         return await self._closing("cancelled", None)
@@ -221,7 +255,9 @@ class TurnRun:
             log.error("a turn failed", turn=self.claimed.turn.id, exc_info=error)
         reason = reason_of(error)
         state = self.claimed.turn.state
-        if self._journal.begun or state == "waiting":
+        # A parked turn that still waits for an answer goes on waiting.
+        parked = state == "waiting" and not isinstance(error, Conflict)
+        if self._journal.begun or parked:
             return await self._closing("failed", reason)
         if state == "queued":
             return TurnEnd(state="failed", reason=reason, messages=self._opening or (self._bare(),))
@@ -239,7 +275,12 @@ class TurnRun:
 
     async def _closing(self, state: EndState, reason: str | None) -> TurnEnd:
         calls = await persisted(partial(self._store.turns.tool_calls, self.claimed.turn.id))
-        return closing(state, reason, self._journal.streamed, calls, running="cancelled")
+        streamed = self._journal.streamed
+        end = closing(state, reason, streamed, calls, running="cancelled")
+        if self._agent is None:
+            return end
+        usage = await self._agent.unaccounted(partial_parts(streamed))
+        return msgspec.structs.replace(end, usage=usage)
 
     async def _end(self, end: TurnEnd | None) -> TurnEnd | None:
         agent = self._agent
@@ -249,8 +290,19 @@ class TurnRun:
             if end.state == "completed":
                 mark = self._engine.recall.mark(self.claimed.session.user)
                 end = msgspec.structs.replace(end, memory_scope=mark)
-            written = await self._journal.end(end)
+            end, written = await self._written(end)
             if agent is not None:
                 agent.remember(end.messages, Position(written.epoch, written.head))
         self.end, self.settled = end, True
         return end
+
+    async def _written(self, end: TurnEnd) -> tuple[TurnEnd, Written]:
+        """Whatever was in it: a turn that can't be ended would hold up its session for ever."""
+        try:
+            return end, await self._journal.end(end)
+        except (Fenced, NotFound, QueueChanged, StoreError):
+            raise
+        except RoostError:
+            log.exception("an end was refused; it is written plainly", turn=self.claimed.turn.id)
+            plain = plainly(end)
+            return plain, await self._journal.end(plain)

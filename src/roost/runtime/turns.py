@@ -8,6 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -22,7 +23,10 @@ from roost.store.work import Claimed
 
 log = structlog.stdlib.get_logger("roost.turns")
 
+T = TypeVar("T")
+
 GROUP = 64
+LOOK = 1.0
 PATIENCE = 30.0
 """Seconds that a rewrite waits for a session that is in use."""
 
@@ -38,7 +42,7 @@ class Turns:
         self._runs: dict[SessionId, TurnRun] = {}
         self._asking: defaultdict[SessionId, deque[asyncio.Future[Lease | None]]]
         self._asking = defaultdict(deque)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._work = asyncio.Event()
         self._claiming = asyncio.Lock()
         """Held from a claim until its turns are in `_runs`: nobody looks for one in between."""
@@ -91,7 +95,11 @@ class Turns:
             self.take(claimed)
 
     async def submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
-        """Hand a message in. If its session is free it is taken up at once."""
+        """Hand a message in. If its session is free it is taken up at once, even if whoever sent it
+        has left meanwhile."""
+        return await asyncio.shield(self._spawn(self._submit(user, session, new)))
+
+    async def _submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
         work, holder = self._store.work, new_holder("turn")
         submitted = await persisted(partial(work.submit, user, session, new, holder))
         if submitted.claimed is not None:
@@ -142,8 +150,7 @@ class Turns:
         self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
         try:
             if (end := await run.run()) is not None:
-                for observer in self.observers:
-                    observer(run.claimed, end)
+                self._tell(run.claimed, end)
         except QueueChanged:
             # Edited or removed after the claim: what waits now is claimed anew.
             await persisted(partial(self._store.leases.release, lease))
@@ -155,27 +162,40 @@ class Turns:
         finally:
             self._engine.checkpoints.let_go(lease)
 
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+    def _tell(self, claimed: Claimed, end: TurnEnd) -> None:
+        for observer in self.observers:
+            try:
+                observer(claimed, end)
+            except Exception:
+                log.exception("an observer of turns failed", turn=claimed.turn.id)
+
+    def _spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # Stopping turns.
 
-    async def cancel(self, user: UserId, session: SessionId) -> bool:
-        """Stop the turn under way, keeping what it said. Whether there was one."""
-        async with self._claiming:
-            run = self._runs.get(session)
-        if run is not None:
-            run.stop("cancel")
-            await run.over.wait()
-            return run.end is not None and run.end.state == "cancelled"
-        return await self._cancel_parked(user, session)
+    async def cancel(self, user: UserId, session: SessionId, turn: TurnId | None = None) -> bool:
+        """Stop the turn under way, if it is this one, keeping what it said. Whether it was
+        stopped."""
+        run = self._runs.get(session)
+        if run is None:
+            async with self._claiming:
+                run = self._runs.get(session)
+        if run is None or run.settled:
+            return await self._cancel_parked(user, session, turn)
+        if turn is not None and run.claimed.turn.id != turn:
+            return False
+        run.stop("cancel")
+        await run.over.wait()
+        return run.end is not None and run.end.state == "cancelled"
 
-    async def _cancel_parked(self, user: UserId, session: SessionId) -> bool:
+    async def _cancel_parked(self, user: UserId, session: SessionId, turn: TurnId | None) -> bool:
         mine = self._store.of(user)
         live = (await mine.history.snapshot(session, limit=1)).turn
-        if live is None or live.state != "waiting":
+        if live is None or live.state != "waiting" or turn not in (None, live.id):
             return False
         async with self.held(session) as lease:
             calls = await mine.turns.tool_calls(live.id)
@@ -209,18 +229,27 @@ class Turns:
             await self._give_back(lease)
 
     async def _claim(self, session: SessionId) -> Lease:
-        """The session's lease, after whoever has it in this process."""
-        holder = new_holder("hold")
-        async with asyncio.timeout(PATIENCE) as patience:
-            try:
-                while True:
-                    claim = partial(self._store.leases.claim, session_lease(session), holder)
-                    lease = await persisted(claim) or await self._ask(session)
-                    if lease is not None:
-                        return lease
-            except TimeoutError:
-                if not patience.expired():
-                    raise
+        """The session's lease, after whoever has it in this process. Whoever asked may leave: what
+        is claimed all the same is given back."""
+        claiming = self._spawn(self._claimed(session))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            claiming.add_done_callback(self._return)
+            raise
+
+    def _return(self, claiming: asyncio.Task[Lease]) -> None:
+        if not claiming.cancelled() and claiming.exception() is None:
+            self._spawn(self._give_back(claiming.result()))
+
+    async def _claimed(self, session: SessionId) -> Lease:
+        holder, loop = new_holder("hold"), asyncio.get_running_loop()
+        end = loop.time() + PATIENCE
+        while loop.time() < end:
+            claim = partial(self._store.leases.claim, session_lease(session), holder)
+            lease = await persisted(claim) or await self._ask(session)
+            if lease is not None:
+                return lease
         raise Conflict("The session is in use. Stop its turn, or wait for it.")
 
     async def _ask(self, session: SessionId) -> Lease | None:
@@ -228,13 +257,12 @@ class Turns:
         asking: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
         self._asking[session].append(asking)
         self.wake()
-        try:
-            return await asking
-        finally:
-            if asking in self._asking[session]:
-                self._asking[session].remove(asking)
-            if not self._asking[session]:
-                del self._asking[session]
+        await asyncio.wait([asking], timeout=LOOK)
+        if not asking.done():
+            asking.set_result(None)  # a lease may also lapse, which nobody tells
+        if not any(not each.done() for each in self._asking[session]):
+            del self._asking[session]
+        return asking.result()
 
     def _next_asking(self, session: SessionId) -> asyncio.Future[Lease | None] | None:
         asking = self._asking.get(session)

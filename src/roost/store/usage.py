@@ -3,7 +3,7 @@
 import msgspec
 
 from roost.core.events import SessionUpdated
-from roost.core.ids import SessionId, UserId
+from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, one, query, reading, writing
 from roost.store.writes import add_usage, enter, record
@@ -25,6 +25,11 @@ class Usages:
     def today(self) -> Operation[Spent]:
         """Since midnight UTC. Deleted sessions count: what they used was used."""
         return one((yield query("used_today", user=self._user)), Spent)
+
+    @reading
+    def of_turn(self, turn: TurnId) -> Operation[Spent]:
+        """What a turn has used so far."""
+        return one((yield query("used_by", user=self._user, source=turn)), Spent)
 
     @writing
     def add(self, session: SessionId, source: str, usages: tuple[Usage, ...]) -> Operation[None]:

@@ -1,0 +1,254 @@
+"""Odd tools, odd callers and odd moments: a turn always ends, and its session goes on."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from roost.core.approvals import Question
+from roost.core.clock import SystemClock
+from roost.core.config import LimitsConfig
+from roost.core.errors import Conflict
+from roost.core.ids import BlobId, SessionId, ToolCallId, new_approval_id
+from roost.core.messages import ImagePart, ToolResultPart, plain_text
+from roost.core.settings import Count
+from roost.core.turns import Turn
+from roost.testing.models import ModelServer, call, finish, say, stall
+from roost.tools.base import Tool, ToolContext, ToolOutput
+from tests.engine import ECHO, Engine, FunctionTool, eventually, said, started
+
+
+class Images(FunctionTool):
+    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
+        return ToolOutput((ImagePart(BlobId("0" * 64), "image/png", "gone.png"),))
+
+
+async def _nothing(arguments: str, context: ToolContext) -> str:
+    return "done"
+
+
+async def _cancelled_within(arguments: str, context: ToolContext) -> str:
+    never = asyncio.get_running_loop().create_future()
+    never.cancel()
+    await never
+    return "never"
+
+
+async def _stubborn(arguments: str, context: ToolContext) -> str:
+    for _ in range(40):
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            continue
+    return "at last"
+
+
+async def _talkative(arguments: str, context: ToolContext) -> str:
+    for _ in range(50):
+        context.show("line\n" * 2000)
+    return "word " * 200_000
+
+
+def _asks(arguments: str, context: ToolContext) -> Question:
+    return _question(context.call)
+
+
+def _asks_for_another(arguments: str, context: ToolContext) -> Question:
+    return _question(ToolCallId("cal_another"))
+
+
+def _question(call: ToolCallId) -> Question:
+    body = '{"text":"Sure?"}'
+    return Question(id=new_approval_id(), call=call, kind="approval", arguments=b"", body=body)
+
+
+TOOLS: tuple[Tool, ...] = (
+    ECHO,
+    Images("images", _nothing),
+    FunctionTool("cancelled", _cancelled_within),
+    FunctionTool("stubborn", _stubborn, seconds=0.2),
+    FunctionTool("talkative", _talkative),
+    FunctionTool("asks", _nothing, asks=_asks),
+    FunctionTool("confused", _nothing, asks=_asks_for_another),
+)
+
+
+@pytest.fixture
+async def engine(folder: Path, server: ModelServer) -> AsyncGenerator[Engine]:
+    async with started(Engine(folder, server, clock=SystemClock(), tools=TOOLS)) as engine:
+        yield engine
+
+
+async def result_of(engine: Engine, session: SessionId) -> str:
+    """What the last tool is said to have answered."""
+    parts = [part for message in await engine.messages(session) for part in message.parts]
+    return plain_text([p for p in parts if isinstance(p, ToolResultPart)][-1].content)
+
+
+async def goes_on(engine: Engine, session: SessionId) -> None:
+    assert (await engine.say(session, "And now?")).state == "completed"
+
+
+@pytest.mark.contract("D12")
+async def test_result_that_can_not_be_kept_is_a_failed_call(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(call("images", {}), say("No picture, then."))
+    session = await engine.session()
+    assert (await engine.say(session)).state == "completed"
+    assert "can't be kept" in await result_of(engine, session)
+    await goes_on(engine, session)
+
+
+@pytest.mark.contract("D12")
+async def test_tool_that_is_cancelled_from_within_failed(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(call("cancelled", {}), say("Too bad."))
+    session = await engine.session()
+    assert (await engine.say(session)).state == "completed"
+    assert "was cancelled" in await result_of(engine, session)
+
+
+@pytest.mark.contract("D12")
+async def test_question_for_another_call_fails_the_turn(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(call("confused", {}))
+    session = await engine.session()
+    assert (await engine.say(session)).state == "failed"
+    await goes_on(engine, session)
+
+
+async def test_tool_that_outlives_its_time_is_left_alone(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(call("stubborn", {}), say("Without it, then."))
+    session = await engine.session()
+    async with asyncio.timeout(1.5):
+        assert (await engine.say(session)).state == "completed"
+    assert "longer than 0.2 s" in await result_of(engine, session)
+
+
+async def test_what_a_tool_shows_and_says_is_bounded(engine: Engine, server: ModelServer) -> None:
+    server.plan(call("talkative", {}), say("So much."))
+    session = await engine.session()
+    assert (await engine.say(session)).state == "completed"
+    answer = await result_of(engine, session)
+    assert "characters left out" in answer
+    assert len(answer) < 210_000
+
+
+async def test_call_that_is_not_whole_does_not_run(engine: Engine, server: ModelServer) -> None:
+    server.plan(call("echo", '{"text": "hal') + finish("length"), say("Once more."))
+    session = await engine.session()
+    assert (await engine.say(session)).state == "completed"
+    assert "not a whole JSON object" in await result_of(engine, session)
+
+
+async def parked(engine: Engine, server: ModelServer, session: SessionId) -> Turn:
+    server.plan(call("asks", {}))
+    turn = await engine.account.send(session, "Go")
+    return await engine.reached(turn.id, "waiting")
+
+
+async def test_turn_that_waits_for_a_person_is_not_continued_without(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    turn = await parked(engine, server, session)
+    with pytest.raises(Conflict, match="waits for your answer"):
+        await engine.account.proceed(session)
+    with pytest.raises(Conflict):
+        await engine.parts.turns.resume(engine.owner.id, session, turn.id)
+    (asked,) = await engine.account.approvals()
+    await engine.account.answer(asked.id, "approved")
+    assert (await engine.ended(turn.id)).state == "completed"
+
+
+async def test_steps_count_from_the_beginning_of_a_turn_that_waited(
+    engine: Engine, server: ModelServer
+) -> None:
+    limits = LimitsConfig(turn_steps=Count(2))
+    engine.config = msgspec.structs.replace(engine.config, limits=limits)
+    await engine.restart()
+    session = await engine.session()
+    server.otherwise(call("asks", {}))
+    turn = await parked(engine, server, session)
+
+    async def over() -> bool:
+        for asked in await engine.account.approvals():
+            await engine.account.answer(asked.id, "approved")
+        return (await engine.store.of(engine.owner.id).turns.get(turn.id)).state == "failed"
+
+    await eventually(over)
+    ended = await engine.ended(turn.id)
+    assert (ended.reason or "").startswith("budget: ")
+    assert len([r for r in server.requests if r.model == "model"]) == 2
+
+
+async def test_answer_that_was_stopped_is_counted(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("Many words came before it was stopped.") + stall())
+    session = await engine.session()
+    await engine.account.send(session, "Go")
+    await engine.streamed(session, "stopped")
+    await engine.account.cancel(session)
+    counters = (await engine.account.session(session)).counters
+    assert counters.input_tokens > 100
+    assert 3 < counters.output_tokens < 50
+
+
+@pytest.mark.contract("D1", "D8")
+async def test_sender_who_leaves_holds_nobody_up(engine: Engine) -> None:
+    session = await engine.session()
+    for ticks in range(12):
+        sending = asyncio.create_task(engine.account.send(session, f"Message {ticks}"))
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        sending.cancel()
+        await asyncio.wait([sending])
+        async with asyncio.timeout(5):
+            await goes_on(engine, session)
+
+
+@pytest.mark.contract("D7")
+async def test_whoever_leaves_while_asking_for_a_session_gives_it_back(engine: Engine) -> None:
+    session = await engine.session()
+    await engine.say(session, "One")
+    for ticks in range(12):
+        asking = asyncio.create_task(engine.account.clear(session))
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        async with asyncio.timeout(5):
+            await goes_on(engine, session)
+
+
+@pytest.mark.contract("D6")
+async def test_only_the_named_turn_is_cancelled(engine: Engine, server: ModelServer) -> None:
+    session = await engine.session()
+    first = await engine.say(session, "One")
+    server.plan(say("Wor") + stall() + say("ds."))
+    second = await engine.account.send(session, "Two")
+    await engine.streamed(session, "Wor")
+    assert not await engine.account.cancel(session, first.id)
+    assert not await engine.parts.turns.cancel(engine.owner.id, session, first.id)
+    server.requests[-1].release()
+    assert (await engine.ended(second.id)).state == "completed"
+
+
+async def test_live_output_reaches_whoever_watches(engine: Engine, server: ModelServer) -> None:
+    server.plan(call("echo", {"text": "x"}), say("Done."))
+    session = await engine.session()
+    seen = ""
+    async for event in engine.account.talk(session, "Go"):
+        seen += said(event)
+    assert seen == "Done."
+
+    async def idle() -> bool:
+        return (await engine.account.session(session)).state == "idle"
+
+    assert await eventually(idle)

@@ -30,9 +30,18 @@ _EMPTY = frozenset(_EMPTY_WORDS.split())
 
 
 def telling(text: str) -> str:
-    """What to search for on behalf of someone who said this: the words that tell something."""
-    words = [word for word in _words(text) if word not in _EMPTY]
-    return " ".join(list(dict.fromkeys(words))[:_MOST_WORDS])
+    """What to search for on behalf of someone who said this: the words that tell something, of one
+    thing and of several."""
+    words = [word for word in _words(text) if word not in _EMPTY and not _is_letter(word)]
+    asked = list(dict.fromkeys(words))[:_MOST_WORDS]
+    return " ".join(dict.fromkeys([*asked, *[_other_number(word) for word in asked]]))
+
+
+def _other_number(word: str) -> str:
+    """parrots of parrot, parrot of parrots; roughly, since what does not exist finds nothing."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else f"{word}s"
 
 
 def same(one: str, other: str) -> bool:
@@ -44,6 +53,11 @@ def same(one: str, other: str) -> bool:
 
 def _stated(text: str) -> list[str]:
     return [word for word in _words(text) if word not in _ARTICLES]
+
+
+def _is_letter(word: str) -> bool:
+    """What an apostrophe leaves behind."""
+    return len(word) == 1 and word.isascii() and word.isalpha()
 
 
 def _words(text: str) -> list[str]:

@@ -56,13 +56,15 @@ def known_in(user: UserId, scope: str, words: Sequence[str]) -> Operation[list[K
     return (yield from known_by(user, scope, runs))
 
 
-def meet(user: UserId, scope: str, entity: Entity) -> Operation[Known]:
+def meet(user: UserId, scope: str, entity: Entity) -> Operation[Known | None]:
     """The entity by its name or else one of its aliases, made if there is none; names of it that
-    were unknown are its aliases from now on."""
-    names = [_plain(name) for name in (entity.name, *entity.aliases)]
-    for name in names:
-        if not 1 <= len(name) <= _LONGEST_NAME:
-            raise InvalidInput(f"A name has 1 to {_LONGEST_NAME} characters, not {len(name)}.")
+    were unknown are its aliases from now on. None if its names are all blank: a model may write
+    anything."""
+    names = [plain for name in (entity.name, *entity.aliases) if (plain := _plain(name))]
+    if not names:
+        return None
+    if max(len(name) for name in names) > _LONGEST_NAME:
+        raise InvalidInput(f"A name has at most {_LONGEST_NAME} characters.")
     found = yield from known_by(user, scope, names)
     if found:
         known = found[0]

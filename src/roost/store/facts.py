@@ -68,7 +68,8 @@ class Facts:
         yield query("apply_facts", user=self._user, scope=scope, key=key)
         met: set[int] = set()
         for entity in learned.entities:
-            met.add((yield from meet(self._user, scope, entity)).id)
+            if known := (yield from meet(self._user, scope, entity)):
+                met.add(known.id)
         for new in learned.additions:
             if (yield from self._is_wanted(new)):
                 yield from self._add(scope, new)
@@ -99,8 +100,8 @@ class Facts:
             raise InvalidInput(f"The fact id {new.id} is taken. Make a new one.")
         names: dict[int, str] = {}
         for name in new.entities:
-            known = yield from meet(self._user, scope, Entity(name))
-            names[known.id] = known.name
+            if known := (yield from meet(self._user, scope, Entity(name))):
+                names[known.id] = known.name
         for ordinal, entity in enumerate(names):
             yield query("name_entity", id=new.id, ordinal=ordinal, entity=entity)
         yield _to_index(scope, one(rows, int), new.text, names.values())

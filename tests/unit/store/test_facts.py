@@ -256,6 +256,16 @@ async def test_entities_are_known_by_any_name_whatever_its_case(facts: Facts) ->
     assert (about.text, about.entities) == ("Likes tea", ("Robert",))
 
 
+async def test_blank_names_are_passed_over(facts: Facts) -> None:
+    blank = Learned(
+        entities=(Entity(" ", ("\x00",)), Entity("Ada", (" ",))),
+        additions=(new("Ada likes tea", " ", "Ada", "\x00"),),
+    )
+    await facts.apply(SCOPE, "key", blank)
+    assert (await facts.page(SCOPE))[0].entities == ("Ada",)
+    assert await facts.entities(SCOPE, [" ", "", "ada"]) == [Entity("Ada")]
+
+
 async def test_connecting_facts_name_all_of_the_entities(facts: Facts) -> None:
     await learned(facts, "Ada works with Bob", "Ada", "Bob")
     await learned(facts, "Ada and Bob met in Ulm", "Ada", "Bob", "Ulm")

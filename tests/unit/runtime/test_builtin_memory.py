@@ -1,0 +1,107 @@
+"""The built-in memory in a whole Roost: said in one session, known in the next."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from roost.core.ids import UserId
+from roost.core.messages import ContextPart, Message
+from roost.memory.base import Scope
+from roost.memory.builtin import Builtin
+from roost.memory.ports import FactStore, Inquiry
+from roost.runtime.inquiries import Inquiries
+from roost.runtime.segments import Committed, Failed
+from roost.testing.clock import FakeClock
+from roost.testing.models import ModelServer, call, fail, say
+from roost.tools.memory import MemoryTool
+from tests.engine import Engine, eventually, started
+
+FOUND = '{"facts": [{"text": "The user keeps parrots.", "turn": 1, "about": ["user"]}]}'
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def engine(folder: Path, server: ModelServer, clock: FakeClock) -> AsyncGenerator[Engine]:
+    async def ask(inquiry: Inquiry) -> str:
+        return await Inquiries(engine.store, engine.parts.builder)(inquiry)
+
+    def facts(user: UserId) -> FactStore:
+        return engine.store.of(user).facts
+
+    memory = Builtin(facts, ask, clock=clock)
+    tools = [MemoryTool(memory, profile="default")]
+    engine = Engine(folder, server, clock=clock, tools=tools, memories={"builtin": memory})
+    async with started(engine):
+        yield engine
+
+
+async def kept(engine: Engine) -> list[str]:
+    scope = Scope("builtin", "default", engine.owner.id)
+    return [fact.text for fact in await engine.store.of(scope.user).facts.page(str(scope))]
+
+
+def recalled(message: Message) -> list[str]:
+    return [
+        part.text
+        for part in message.parts
+        if isinstance(part, ContextPart) and part.label == "memory"
+    ]
+
+
+async def test_what_is_said_in_one_session_is_known_in_the_next(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(say("How nice."), say(FOUND), say("Two grey ones?"))
+    first = await engine.session()
+    await engine.say(first, "I keep parrots.")
+    assert await kept(engine) == []
+    assert await engine.account.commit_memory(first) == Committed(1)
+    assert await kept(engine) == ["The user keeps parrots."]
+    second = await engine.session()
+    await engine.say(second, "Guess what my parrots look like.")
+    (told,) = recalled((await engine.messages(second))[0])
+    assert "The user keeps parrots." in told
+    assert "The user keeps parrots." in server.requests[2].last_text
+
+
+async def test_failed_commit_is_told_and_made_good(engine: Engine, server: ModelServer) -> None:
+    server.plan(say("How nice."), fail(400), say(FOUND))
+    session = await engine.session()
+    await engine.say(session, "I keep parrots.")
+    assert isinstance(await engine.account.commit_memory(session), Failed)
+    status = await engine.account.memory_status()
+    assert status.failing == 1
+    assert "The memory builtin failed" in (status.error or "")
+    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await kept(engine) == ["The user keeps parrots."]
+
+
+async def test_deleting_a_session_takes_back_what_was_learned_there(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.plan(say("How nice."), say(FOUND))
+    session = await engine.session()
+    await engine.say(session, "I keep parrots.")
+    await engine.account.commit_memory(session)
+    await engine.account.delete(session)
+
+    async def gone() -> bool:
+        return await kept(engine) == []
+
+    await eventually(gone)
+
+
+async def test_agent_remembers_what_it_is_asked_to(engine: Engine, server: ModelServer) -> None:
+    told = {"action": "remember", "text": "Always answer in French.", "kind": "instruction"}
+    server.plan(call("memory", told), say("Oui."), say("Bonjour."))
+    await engine.say(await engine.session(), "From now on answer in French.")
+    assert await kept(engine) == ["Always answer in French."]
+    second = await engine.session()
+    await engine.say(second, "Good day.")
+    assert "Always answer in French." in "".join(recalled((await engine.messages(second))[0]))

@@ -10,11 +10,13 @@ from bench.timing import Samples
 from roost.core.ids import SessionId, new_message_id, new_tool_call_id, new_turn_id
 from roost.core.messages import Draft, TextPart, ToolCallPart, ToolResultPart
 from roost.core.turns import NewTurn, Step, TurnEnd
+from roost.llm.base import Request
+from roost.llm.tokens import Size
 
 MESSAGES = 1000
 ROUNDS = 20
 LOOKS = 200
-WINDOW = 200_000
+WINDOW = 250_000
 RESULT = "line of output\n" * 200
 
 
@@ -71,15 +73,26 @@ async def _deciding(rig: Rig, session: SessionId) -> Figure:
 
 
 async def _compacting(rig: Rig, session: SessionId) -> Figure:
-    """Old results are cut down, in one commit; then it is taken back."""
+    """As a turn does it between two steps: old results are cut down, in one commit."""
     made, loads = Samples(), Samples()
     history = rig.parts.store.of(rig.user).history
+    target = rig.parts.builder.plan_for(f"{PROVIDER}/quick-50").target
+    compactor = rig.parts.builder.compactor(target)
+
+    async def compact(request: Request, epoch: int, size: Size) -> None:
+        compaction = await compactor.make(request, epoch, trigger="turn", measured=size)
+        assert compaction is not None
+        assert not compaction.usage, "a model was asked"
+        async with rig.parts.turns.held(session) as lease:
+            await history.compact(session, lease.token, compaction)
+
     for _ in range(ROUNDS):
         await loads.wait(history.load(session))
-        await made.wait(rig.account.compact(session))
+        epoch = (await rig.account.session(session)).epoch
+        request = await rig.request(session)
+        size = rig.parts.builder.model(target).measure(request.messages)
+        await made.wait(compact(request, epoch, size))
         await rig.account.restore(session)
-    rewrites = await rig.account.rewrites(session)
-    assert len(rewrites) == 2 * ROUNDS
     return Figure(
         name=f"compacting {MESSAGES:,} messages, without a model, p50",
         value=made.p50,

@@ -7,7 +7,7 @@ import msgspec
 import structlog
 
 from roost.agent.model import Model
-from roost.agent.reduction import listed, plan, transcript
+from roost.agent.reduction import length_of, listed, plan, transcript
 from roost.core.compaction import Compaction, Replacement, Trigger
 from roost.core.errors import ModelError
 from roost.core.ids import new_message_id
@@ -74,12 +74,19 @@ class Compactor:
         return self._model.estimator.estimate(request, provider, size)
 
     async def make(
-        self, request: Request, epoch: int, *, trigger: Trigger, focus: str | None = None
+        self,
+        request: Request,
+        epoch: int,
+        *,
+        trigger: Trigger,
+        focus: str | None = None,
+        measured: Size | None = None,
     ) -> Compaction | None:
-        """A compaction of a request's messages, or None if there is nothing to gain."""
-        size = self._sizer(request)
-        used = self._used(msgspec.structs.replace(request, messages=()))
-        used += sum([size(message) for message in request.messages])
+        """A compaction of a request's messages, or None if there is nothing to gain. `measured` is
+        the size of all of them, if it is known."""
+        used = self._used(request, measured)
+        fixed = self._used(msgspec.structs.replace(request, messages=()))
+        size = _by_length(used - fixed, request.messages)
         window = self._model.target.profile.context or UNKNOWN_WINDOW
         if trigger == "overflow":
             window = min(window, used)  # whatever was believed of it, this was too much
@@ -134,19 +141,6 @@ class Compactor:
                 return msgspec.structs.replace(made, model=model, usage=usage)
         return None
 
-    def _sizer(self, request: Request) -> Callable[[Message], int]:
-        """Each message is measured once."""
-        known: dict[int, int] = {}
-
-        def size(message: Message) -> int:
-            if id(message) not in known:
-                known[id(message)] = self._used(Request(model=request.model, messages=(message,)))
-                held.append(message)  # so that its id stays its own
-            return known[id(message)]
-
-        held: list[Message] = []
-        return size
-
     # The summary.
 
     async def _summary(
@@ -198,6 +192,13 @@ def _pieces(lines: Sequence[str], window: int) -> list[str]:
         else:
             pieces.append(line[:most])
     return pieces
+
+
+def _by_length(tokens: int, messages: Sequence[Message]) -> Callable[[Message], int]:
+    """The size of a message as its share of all: near enough to plan with, and done at once."""
+    length = sum([length_of(message) for message in messages])
+    rate = tokens / length if length else 1.0
+    return lambda message: round(length_of(message) * rate)
 
 
 def _compaction(replacements: Sequence[Replacement], replaced: Sequence[Message]) -> Compaction:

@@ -204,7 +204,9 @@ class Agent:
         """Compact the history between two steps (B5); None if that gained nothing."""
         assert self.position is not None, "a turn that runs knows its history"
         journal.emit(NoticeDelta("Making room in a long conversation."))
-        compaction = await self._compactor.make(request, self.position.epoch, trigger=trigger)
+        compaction = await self._compactor.make(
+            request, self.position.epoch, trigger=trigger, measured=self.size
+        )
         if compaction is None:
             self._hopeless = len(self._messages) + _HOPE
             return None

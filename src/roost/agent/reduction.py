@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from roost.core.messages import (
+    ContextPart,
+    FilePart,
+    ImagePart,
     Message,
     Part,
     TextPart,
@@ -22,6 +25,29 @@ _BRIEF = 160
 _LISTED = "The earlier conversation was left out to save room. What the user said in it:"
 _HEAD, _TAIL = 400, 200
 """Characters that are kept of one."""
+
+
+_PICTURE = 5000
+"""Characters that an attachment counts for."""
+
+
+def length_of(message: Message) -> int:
+    """Characters, roughly as a model is sent them."""
+    return 16 + sum([_length(part) for part in message.parts])
+
+
+def _length(part: Part) -> int:
+    match part:
+        case TextPart() | ContextPart():
+            return len(part.text)
+        case ToolCallPart():
+            return len(part.name) + len(part.arguments)
+        case ToolResultPart():
+            return sum([_length(each) for each in part.content])
+        case ImagePart() | FilePart():
+            return _PICTURE
+        case _:
+            return 0
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -326,6 +326,7 @@ class Account:
     async def pin(self, session: SessionId, message: MessageId, *, pinned: bool = True) -> None:
         """Keep a message word for word through compactions."""
         await self._store.history.pin(session, message, pinned)
+        self._agents.drop(session)  # it would not know
         self._hub.changed(session)
 
     def _rewritten(self, session: SessionId) -> None:

@@ -135,7 +135,8 @@ class Builtin:
         facts, where = self._facts(scope.user), str(scope)
         async with self._settling.setdefault(where, asyncio.Lock()):
             found = [each.fact for each in await _met(facts, where, fact.text)]
-            if twin := next((each for each in found if same(each.text, fact.text)), None):
+            twin = next((each for each in found if same(each.text, fact.text)), None)
+            if twin is not None and not fact.supersedes:
                 await facts.apply(where, key, Learned(confirmed=(twin.id,)))
                 return await facts.get(where, twin.id)
             if not await facts.apply(where, key, Learned(additions=(fact,))):
@@ -164,10 +165,11 @@ class Builtin:
     def _begin(self, segment: Segment) -> _Work:
         """A try that failed goes on where it was: a long segment may take longer than any one try
         is given."""
-        work = self._work.setdefault(segment.key, _Work(Gathering(segment), excerpts(segment)))
-        if len(self._work) > _MOST_WORK:
-            del self._work[next(iter(self._work))]
-        return work
+        if segment.key not in self._work:
+            if len(self._work) >= _MOST_WORK:
+                del self._work[next(iter(self._work))]
+            self._work[segment.key] = _Work(Gathering(segment), excerpts(segment))
+        return self._work[segment.key]
 
     async def _read(self, segment: Segment, excerpt: Excerpt, gathering: Gathering) -> None:
         """Ask the model about one excerpt, with what is known and what the ones before gave."""

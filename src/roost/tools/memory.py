@@ -7,7 +7,7 @@ import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.facts import Fact, FactKind, NewFact
-from roost.core.ids import new_fact_id
+from roost.core.ids import FactId, new_fact_id
 from roost.llm.base import ToolSchema
 from roost.memory.base import Scope
 from roost.memory.builtin import NAME, TOLD, USER, Builtin
@@ -16,8 +16,8 @@ from roost.tools.base import ToolContext, ToolError, ToolOutput
 _DESCRIPTION = """\
 Long-term memory of this user, across all sessions.
 - remember: keep one fact, a sentence that can be understood by itself (`text`, `kind`, `entities`
-  that it is about; the user is "user"). Use it when the user asks for it, or corrects you for good:
-  what was said in passing is kept without it. Never keep secrets.
+  that it is about; the user is "user"; ids of facts that it `replaces`). Use it when the user asks
+  for it, or corrects you for good: what was said in passing is kept without it. Never keep secrets.
 - search: find facts by words (`text`).
 - about: what is known of one of `entities`. connect: what is known of all of them together.
 - contradictions: facts that can't all be true.
@@ -34,6 +34,7 @@ class Arguments(msgspec.Struct, frozen=True):
     text: str = ""
     kind: FactKind = "fact"
     entities: Annotated[tuple[str, ...], msgspec.Meta(max_length=10)] = ()
+    replaces: Annotated[tuple[str, ...], msgspec.Meta(max_length=10)] = ()
     id: str = ""
     right: bool = True
 
@@ -45,6 +46,7 @@ _PARAMETERS = {
         "text": {"type": "string"},
         "kind": {"type": "string", "enum": get_args(FactKind)},
         "entities": {"type": "array", "items": {"type": "string"}, "maxItems": 10},
+        "replaces": {"type": "array", "items": {"type": "string"}, "maxItems": 10},
         "id": {"type": "string"},
         "right": {"type": "boolean"},
     },
@@ -103,6 +105,7 @@ class MemoryTool:
             trust=TOLD,
             session=context.session,
             turn=context.turn,
+            supersedes=tuple([FactId(id) for id in given.replaces]),
         )
         kept = await self._memory.remember(scope, fact, key=context.call)
         return f"Remembered as {kept.id}: {kept.text}"

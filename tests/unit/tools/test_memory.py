@@ -66,6 +66,13 @@ async def test_repeated_call_keeps_it_once(agent: Agent) -> None:
     assert len(await agent.who.facts.page(str(agent.scope))) == 1
 
 
+async def test_correction_takes_the_place_of_what_was_wrong(agent: Agent) -> None:
+    wrong = await agent.remember("Bob sails.")
+    right = await agent.remember("Bob rows.", replaces=[wrong, "fct_unknown"])
+    assert await agent("search", text="Bob") == f"[{right}] Bob rows. (trust 0.9)"
+    assert (await agent.who.facts.get(str(agent.scope), wrong)).superseded_by == right
+
+
 async def test_about_one_and_about_several(agent: Agent) -> None:
     both = await agent.remember("Bob and Eve sail.", entities=["Bob", "Eve"])
     one = await agent.remember("Bob bakes.", entities=["Bob"])

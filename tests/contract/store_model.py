@@ -86,6 +86,7 @@ class ModelSession:
     tokens_used: int = 0
     active_at: int = 0
     deleted: bool = False
+    ended: bool = False
     messages: list[ModelMessage] = field(default_factory=list[ModelMessage])
     turns: dict[TurnId, ModelTurn] = field(default_factory=dict[TurnId, ModelTurn])
     queue: list[TurnId] = field(default_factory=list[TurnId])
@@ -176,6 +177,7 @@ class ModelSession:
         self.enter()
         self.turns[turn] = ModelTurn(turn)
         self.queue.insert(0 if front else len(self.queue), turn)
+        self.ended = False
 
     def edit_queued(self, turn: TurnId, words: str) -> None:
         if self.turn(turn).state != "queued":
@@ -405,6 +407,7 @@ class ModelSession:
         self.undo(token, turn, kind="edit")
         self.turns[new] = ModelTurn(new, words=words)
         self.queue.insert(0, new)
+        self.ended = False
 
     def clear(self, token: int) -> None:
         self.check(token)
@@ -476,6 +479,14 @@ class ModelSession:
         self.enter(active=False)
         self.title = title
         return True
+
+    def end_session(self, token: int) -> None:
+        self.check(token)
+        self.enter(active=False)
+        for turn in self.queue:
+            self.turns[turn].state = "removed"
+        self.queue.clear()
+        self.ended = True
 
     def delete(self) -> None:
         self.check(None)

@@ -172,6 +172,19 @@ class StoreMachine(RuleBasedStateMachine):
         suggestion = self.ada.sessions.suggest_title(session.id, title)
         self.both(lambda: session.suggest_title(title), suggestion)
 
+    @rule(pick=picks, old=stale, sure=st.sampled_from([True, False]), instead=st.booleans())
+    def end_session(self, pick: int, old: int, sure: bool, instead: bool) -> None:
+        """With messages in its queue; and perhaps a turn is edited, and it goes on."""
+        self.submit(pick, steer=False)
+        session = self.session(pick)
+        token = Token(session.token - old)
+        if sure:
+            end = self.ada.sessions.end(session.id, token)
+            self.both(lambda: session.end_session(token), end)
+        if instead:
+            self.take_back(pick, 0, 0, "edit", calm=True)
+        self.claim_waiting(4)
+
     @precondition(lambda self: len(self.sessions) > 1)
     @rule(pick=picks, sure=st.sampled_from([True, False, False, False]))
     def delete(self, pick: int, sure: bool) -> None:
@@ -692,6 +705,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert (found.token, found.head) == (session.token, session.head)
             assert (found.title, found.active_at) == (session.title, session.active_at)
             assert found.answered == session.answered
+            assert (found.ended_at is not None) == session.ended
             counters = found.counters
             assert (counters.messages, counters.turns) == (len(session.live), session.counted_turns)
             assert (counters.input_tokens, counters.cost) == (session.tokens_used,) * 2

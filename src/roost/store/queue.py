@@ -43,7 +43,8 @@ def _fingerprint(new: NewTurn) -> bytes:
 def enqueue(
     user: UserId, session: SessionId, new: NewTurn, *, front: bool
 ) -> Operation[list[Event]]:
-    """Store a message with its turn; the caller has raised the revision and records the events."""
+    """Store a message with its turn; the caller has raised the revision and records the events. A
+    session that was ended goes on with it."""
     if not new.parts:
         raise InvalidInput("The message is empty.")
     yield from name_blobs(user, session, attachments(new.parts))
@@ -60,7 +61,10 @@ def enqueue(
         fingerprint=_fingerprint(new),
         input=encode_parts(new.parts),
     )
-    return [TurnUpdated(new.id, "queued")]
+    events: list[Event] = [TurnUpdated(new.id, "queued")]
+    if (yield query("reopen_session", session=session)):
+        events.append(SessionUpdated(("ended_at",)))
+    return events
 
 
 def submitted_before(session: SessionId, new: NewTurn) -> Operation[TurnId | None]:
@@ -80,8 +84,6 @@ def submit(user: UserId, session: SessionId, new: NewTurn) -> Operation[Turn]:
     if first is None:
         head = yield from enter(user, session, None)
         events = yield from enqueue(user, session, new, front=False)
-        if (yield query("reopen_session", session=session)):
-            events.append(SessionUpdated(("ended_at",)))
         yield from record(session, head.revision, *events)
     return turn_of((yield from turn_row(user, first or new.id)))
 

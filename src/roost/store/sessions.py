@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
-from roost.core.events import SessionUpdated
-from roost.core.ids import SessionId, Token, UserId
+from roost.core.events import SessionUpdated, TurnUpdated
+from roost.core.ids import SessionId, Token, TurnId, UserId
 from roost.core.sessions import (
     NewSession,
     Parent,
@@ -91,6 +91,10 @@ def _json(value: Parent | AgentConfig | None) -> str | None:
 
 class _Child(msgspec.Struct, frozen=True, array_like=True):
     id: SessionId
+
+
+class _Removed(msgspec.Struct, frozen=True, array_like=True):
+    id: TurnId
 
 
 class Sessions:
@@ -203,12 +207,15 @@ class Sessions:
 
     @writing
     def end(self, session: SessionId, token: Token) -> Operation[None]:
+        """Close a session. What still waits in its queue will not run."""
         yield from self._end(session, token)
 
     def _end(self, session: SessionId, token: Token | None) -> Operation[None]:
         head = yield from enter(self._user, session, token, active=False)
         yield query("end_session", session=session)
-        yield from record(session, head.revision, SessionUpdated(("ended_at",)))
+        removed = every((yield query("empty_queue", session=session)), _Removed)
+        events = [TurnUpdated(turn.id, "removed") for turn in removed]
+        yield from record(session, head.revision, *events, SessionUpdated(("ended_at",)))
 
     @writing
     def reset(

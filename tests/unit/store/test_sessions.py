@@ -1,10 +1,12 @@
 """Sessions: opened once, listed by page and filter, changed by people, ended, deleted."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 import pytest
 
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
-from roost.core.events import SessionUpdated
+from roost.core.events import SessionUpdated, TurnUpdated
 from roost.core.ids import SessionId, Token, new_session_id
 from roost.core.sessions import Counters, NewSession, Parent, ParentKind
 from roost.core.usage import Usage
@@ -12,7 +14,7 @@ from roost.store.leases import session_lease
 from roost.store.sessions import ListCursor, Prompt, SessionFilter, SessionPatch
 from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
-from tests.store_driver import CONFIG, PROMPT, Driver, new_session
+from tests.store_driver import CONFIG, HOLDER, PROMPT, Driver, new_session, new_turn
 
 
 async def test_new_session_is_empty_and_idle(ada: Driver, clock: FakeClock) -> None:
@@ -167,6 +169,41 @@ async def test_ending_twice_keeps_the_first_time(
     clock.advance(10)
     await ada.sessions.end(session, lease.token)
     assert (await ada.sessions.get(session)).ended_at == ended_at
+
+
+async def test_what_waits_in_a_session_that_ends_does_not_run(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.sessions.point("cli", session)
+    lease = await ada.claim(session)
+    ways: list[Callable[[], Awaitable[object]]] = [
+        lambda: ada.sessions.end(session, lease.token),
+        lambda: ada.sessions.reset("cli", session, lease.token, new_session()),
+    ]
+    for end in ways:
+        waiting = [await ada.submit(session) for _ in range(2)]
+        revision = (await ada.sessions.get(session)).revision
+        await end()
+        assert [(await ada.turns.get(turn)).state for turn in waiting] == ["removed"] * 2
+        (record,) = (await ada.history.since(session, revision)).recorded
+        removed = [TurnUpdated(turn, "removed") for turn in waiting]
+        assert record.events == (*removed, SessionUpdated(("ended_at",)))
+        assert (await ada.sessions.get(session)).queued == 0
+    await ada.store.leases.release(lease)
+    assert await ada.store.work.claim_waiting(HOLDER) == []
+
+
+async def test_session_that_was_ended_goes_on_with_an_edited_message(
+    ada: Driver, session: SessionId
+) -> None:
+    turn, new = await ada.talk(session), new_turn("Instead")
+    lease = await ada.claim(session)
+    await ada.sessions.end(session, lease.token)
+    await ada.history.edit(session, lease.token, turn, new)
+    assert (await ada.sessions.get(session)).ended_at is None
+    await ada.store.leases.release(lease)
+    (claimed,) = await ada.store.work.claim_waiting(HOLDER)
+    assert claimed.turn.id == new.id
 
 
 async def test_deleted_session_is_gone_at_once(ada: Driver, session: SessionId) -> None:

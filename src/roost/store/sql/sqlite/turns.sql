@@ -31,6 +31,11 @@ VALUES (:turn, :session, 'queued',
 -- name: edit_queued
 UPDATE turns SET input = :input WHERE id = :turn;
 
+-- name: empty_queue
+UPDATE turns SET state = 'removed', ended_at = :now
+WHERE session_id = :session AND state = 'queued'
+RETURNING id;
+
 -- The newest that began. After a clear the history holds none.
 -- name: latest_turn
 SELECT * FROM turn_rows

@@ -18,7 +18,7 @@ SELECT t.session_id
 FROM turns t
     CROSS JOIN sessions s ON s.id = t.session_id
     LEFT JOIN leases l ON l.name = 'session:' || t.session_id
-WHERE t.state = 'queued' AND s.deleted_at IS NULL
+WHERE t.state = 'queued' AND s.deleted_at IS NULL AND s.ended_at IS NULL
   AND (l.holder IS NULL OR l.until <= :now)
   AND NOT EXISTS (SELECT 1 FROM turns o
                   WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting'))

@@ -173,6 +173,7 @@ async def test_a_key_of_another_user_keeps_nothing(scope: Scope) -> None:
         with pytest.raises(MemoryFailed, match="the key is that of its user alice, not of usr_"):
             await memory.commit(segment("REMEMBER pin: It is 1234.", scope=scope))
         assert not [path for path in server.paths if path.endswith("/batch")]
+        assert server.paths[-1].startswith("DELETE /api/v1/sessions/")
         assert await memory.recall(scope, "pin", limit=5) == []
 
 

@@ -47,28 +47,33 @@ def test_what_roost_added_stays_here() -> None:
     ]
 
 
-def test_a_tools_result_stands_with_its_call() -> None:
-    image = ImagePart(BlobId("b"), "image/png", "plan.png")
+def test_of_tools_it_hears_what_was_asked_but_not_what_they_returned() -> None:
     messages = [
         _message(
             "assistant",
             ToolCallPart(ToolCallId("cal_1"), "read", '{"path": "a"}'),
             ToolCallPart(ToolCallId("cal_2"), "read", "{broken"),
-            ToolCallPart(ToolCallId("cal_3"), "read", "[]"),
+            ToolCallPart(ToolCallId("cal_3"), "write", f'{{"text": "{"x" * 9_000}"}}'),
         ),
         _message(
             "tool",
-            ToolResultPart(ToolCallId("cal_1"), (TextPart("x" * 9_000),)),
-            ToolResultPart(ToolCallId("cal_2"), (TextPart("No."), image), error=True),
+            ToolResultPart(ToolCallId("cal_1"), (TextPart("The user hates tea."),)),
+            ToolResultPart(ToolCallId("cal_2"), (TextPart("No."),), error=True),
         ),
     ]
     [one] = told(messages)
     parts = msgspec.convert(one["parts"], list[dict[str, object]])
     assert [part["tool_status"] for part in parts] == ["completed", "error", "pending"]
-    inputs = [{"path": "a"}, {"arguments": "{broken"}, {"arguments": "[]"}]
-    assert [part["tool_input"] for part in parts] == inputs
-    assert parts[0]["tool_output"] == "x" * 8_000 + "\n[1000 more characters]"
-    assert parts[1]["tool_output"] == "No.\n[plan.png]"
+    assert [part["tool_input"] for part in parts[:2]] == [{"path": "a"}, {"arguments": "{broken"}]
+    assert len(str(parts[2]["tool_input"])) < 8_100
+    assert "hates tea" not in str(one)
+
+
+def test_what_was_attached_is_named() -> None:
+    named = ImagePart(BlobId("b"), "image/png", "plan.png")
+    [one] = told([_message("user", named, ImagePart(BlobId("c"), "image/png"))])
+    texts = [{"type": "text", "text": text} for text in ("[plan.png]", "[image/png]")]
+    assert one["parts"] == texts
 
 
 def test_batches_are_small_enough_and_whole() -> None:

@@ -21,8 +21,8 @@ BATCH_MESSAGES = 100
 
 BATCH_BYTES = 1 << 20
 
-_OUTPUT_LIMIT = 8_000
-"""Of a tool's output, in characters: memories come from what people say, and each costs tokens."""
+_INPUT_LIMIT = 8_000
+"""Of a tool's input, in characters: it may hold a whole file."""
 
 Told = dict[str, object]
 
@@ -31,10 +31,11 @@ def told(messages: Sequence[Message]) -> list[Told]:
     """One for each message that says or does something: the same for the same messages, since how
     many have arrived is how a repeat knows where to go on.
 
-    Left out are notes, reasoning and recalled memories; the last would be learned over and over.
+    Left out are notes, reasoning, recalled memories, which are no news, and what tools returned,
+    which may have been written by anyone.
     """
-    results = {part.call: part for part in _results(messages)}
-    return [each for message in messages if (each := _told(message, results)) is not None]
+    failures = {part.call: part.error for part in _results(messages)}
+    return [each for message in messages if (each := _told(message, failures)) is not None]
 
 
 def batches(messages: Sequence[Told]) -> Iterator[list[Told]]:
@@ -58,10 +59,10 @@ def _results(messages: Sequence[Message]) -> Iterator[ToolResultPart]:
                 yield part
 
 
-def _told(message: Message, results: Mapping[ToolCallId, ToolResultPart]) -> Told | None:
+def _told(message: Message, failures: Mapping[ToolCallId, bool]) -> Told | None:
     if message.role not in ("user", "assistant"):
-        return None  # a tool's results stand with their calls
-    parts = [each for part in message.parts if (each := _part(part, results)) is not None]
+        return None
+    parts = [each for part in message.parts if (each := _part(part, failures)) is not None]
     if not parts:
         return None
     return {
@@ -74,43 +75,32 @@ def _told(message: Message, results: Mapping[ToolCallId, ToolResultPart]) -> Tol
     }
 
 
-def _part(part: Part, results: Mapping[ToolCallId, ToolResultPart]) -> Told | None:
+def _part(part: Part, failures: Mapping[ToolCallId, bool]) -> Told | None:
     match part:
         case TextPart(text) if text.strip():
             return {"type": "text", "text": text}
         case ImagePart() | FilePart():
-            return {"type": "text", "text": _attachment(part)}
+            return {"type": "text", "text": f"[{part.name or part.media_type}]"}
         case ToolCallPart():
-            return _tool(part, results.get(part.call))
+            return _tool(part, failures.get(part.call))
         case _:
             return None
 
 
-def _tool(call: ToolCallPart, result: ToolResultPart | None) -> Told:
-    output = "" if result is None else "\n".join(_shown(part) for part in result.content)
-    if len(output) > _OUTPUT_LIMIT:
-        output = f"{output[:_OUTPUT_LIMIT]}\n[{len(output) - _OUTPUT_LIMIT} more characters]"
-    status = "pending" if result is None else "error" if result.error else "completed"
+def _tool(call: ToolCallPart, failed: bool | None) -> Told:
     return {
         "type": "tool",
         "tool_id": call.call,
         "tool_name": call.name,
         "tool_input": _arguments(call.arguments),
-        "tool_output": output,
-        "tool_status": status,
+        "tool_status": "pending" if failed is None else "error" if failed else "completed",
     }
 
 
 def _arguments(text: str) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(text, type=dict[str, object])
-    except msgspec.DecodeError:
-        return {"arguments": text}
-
-
-def _shown(part: TextPart | ImagePart | FilePart) -> str:
-    return part.text if isinstance(part, TextPart) else _attachment(part)
-
-
-def _attachment(part: ImagePart | FilePart) -> str:
-    return f"[{part.name or part.media_type}]"
+    if len(text) <= _INPUT_LIMIT:
+        try:
+            return msgspec.json.decode(text, type=dict[str, object])
+        except msgspec.DecodeError:
+            pass
+    return {"arguments": text[:_INPUT_LIMIT]}

@@ -14,8 +14,9 @@ from roost.memory.openviking.session import SESSIONS, VikingSession
 from roost.memory.openviking.withdrawal import Withdrawal
 
 REQUEST_SECONDS = 30.0
-SETTLE_SECONDS = 120.0
-"""So long a commit waits for the memories; it goes on waiting at the next try."""
+SETTLE_SECONDS = 45.0
+"""So long a commit waits for the memories; the next try goes on waiting. It is less than
+`memory.timeout`, which could not say what it was waiting for."""
 
 RECALL_TOKENS = 1600
 

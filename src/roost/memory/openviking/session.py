@@ -66,6 +66,8 @@ class VikingSession:
         made = await self._viking.ask("POST", SESSIONS, State, user=self._user, body=body)
         if made is None:
             raise failed("it has no sessions; is it an OpenViking server?")
+        if made.user.user_id != self._user:
+            await self.delete()
         self._check(made)
 
     def _check(self, state: State) -> None:

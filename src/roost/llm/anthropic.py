@@ -13,11 +13,11 @@ from roost.core.messages import (
     ToolResultPart,
 )
 from roost.llm.base import Request
-from roost.llm.failures import UNREADABLE
 from roost.llm.profiles import Profile
 from roost.llm.render import (
     base64_of,
     note,
+    object_text,
     origin,
     sendable,
     wire_ids,
@@ -127,12 +127,7 @@ def _content(
 
 
 def _tool_use(part: ToolCallPart, ids: dict[ToolCallId, str]) -> Json:
-    try:
-        arguments = msgspec.json.decode(part.arguments or "{}", type=dict[str, object])
-    except UNREADABLE:
-        # What the model wrote was no object. It has seen the error that came of it; here, only
-        # objects are taken.
-        arguments = {"arguments": part.arguments}
+    arguments = msgspec.json.decode(object_text(part.arguments), type=dict[str, object])
     return {"type": "tool_use", "id": ids[part.call], "name": part.name, "input": arguments}
 
 

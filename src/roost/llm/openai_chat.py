@@ -20,6 +20,7 @@ from roost.llm.render import (
     data_url,
     joined,
     note,
+    object_text,
     origin,
     sendable,
     wire_ids,
@@ -128,7 +129,7 @@ def _assistant(
             {
                 "id": ids[call.call],
                 "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments or "{}"},
+                "function": {"name": call.name, "arguments": object_text(call.arguments)},
             }
             for call in calls
         ]

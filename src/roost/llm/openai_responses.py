@@ -19,6 +19,7 @@ from roost.llm.profiles import Profile
 from roost.llm.render import (
     data_url,
     note,
+    object_text,
     origin,
     sendable,
     wire_ids,
@@ -96,7 +97,7 @@ def _items(
                 "type": "function_call",
                 "call_id": ids[part.call],
                 "name": part.name,
-                "arguments": part.arguments or "{}",
+                "arguments": object_text(part.arguments),
             }
         elif isinstance(part, ToolResultPart):
             yield {

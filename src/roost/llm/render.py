@@ -18,6 +18,7 @@ from roost.core.messages import (
     TextPart,
     ToolCallPart,
 )
+from roost.llm.failures import UNREADABLE
 from roost.llm.profiles import Profile
 
 _PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -82,6 +83,16 @@ def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | 
 def joined(parts: Iterable[Part], blobs: Mapping[BlobId, bytes], profile: Profile) -> str:
     """The text of parts, without what is not text."""
     return "\n\n".join(filter(None, [words(part, blobs, profile) for part in parts]))
+
+
+def object_text(arguments: str) -> str:
+    """A tool call's arguments as every server takes them: an object, just as it was written. What
+    is no object goes inside one; the model has seen the error that came of it."""
+    try:
+        msgspec.json.decode(arguments or "{}", type=dict[str, object])
+    except UNREADABLE:
+        return msgspec.json.encode({"arguments": arguments}).decode()
+    return arguments or "{}"
 
 
 def data_url(part: ImagePart | FilePart, blobs: Mapping[BlobId, bytes]) -> str:

@@ -1,6 +1,7 @@
 """A conversation with everything in it that a request can carry."""
 
 import msgspec
+import pytest
 
 from roost.core.ids import BlobId, ToolCallId
 from roost.core.messages import (
@@ -36,6 +37,15 @@ TOOLS = (
 MINE = origin("nest", "heron")
 NAMED = ToolCallPart(ToolCallId("tcl_1"), "read", '{"path": "a.txt"}', "call_named")
 UNNAMED = ToolCallPart(ToolCallId("tcl_2"), "now", "")
+ARGUMENTS = [
+    pytest.param('{ "b" : 1.0,\n"a":"\\u00fc" }', '{ "b" : 1.0,\n"a":"\\u00fc" }', id="an object"),
+    pytest.param("", "{}", id="nothing"),
+    pytest.param('{"a" : broken', '{"arguments":"{\\"a\\" : broken"}', id="broken"),
+    pytest.param('{"a":1} {', '{"arguments":"{\\"a\\":1} {"}', id="more than one"),
+    pytest.param("[1]", '{"arguments":"[1]"}', id="a list"),
+    pytest.param("[" * 5000, f'{{"arguments":"{"[" * 5000}"}}', id="deep"),
+]
+"""What a model wrote as a call's arguments, and what OpenAI's protocols send back."""
 
 
 def conversation(payload: str | None) -> tuple[Message, ...]:

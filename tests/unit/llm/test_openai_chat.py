@@ -10,7 +10,7 @@ from roost.core.messages import Part, ReasoningPart, TextPart, ToolCallPart, Too
 from roost.llm.base import Effort, Request
 from roost.llm.openai_chat import encode
 from tests.unit.llm.asking import message, profile, question
-from tests.unit.llm.conversations import BLOBS, IMAGE, MINE, TOOLS
+from tests.unit.llm.conversations import ARGUMENTS, BLOBS, IMAGE, MINE, TOOLS
 
 
 def body(request: Request, **changes: object) -> dict[str, Any]:
@@ -85,9 +85,10 @@ def test_an_answer_of_calls_alone_has_no_content() -> None:
     assert sent["tool_calls"][0]["function"] == {"name": "now", "arguments": "{}"}
 
 
-def test_arguments_go_back_as_they_were_written() -> None:
-    sent = assistant(ToolCallPart(ToolCallId("tcl_1"), "now", '{"a" : broken'))
-    assert sent["tool_calls"][0]["function"]["arguments"] == '{"a" : broken'
+@pytest.mark.parametrize(("written", "sent"), ARGUMENTS)
+def test_arguments_go_back_as_an_object(written: str, sent: str) -> None:
+    said = assistant(ToolCallPart(ToolCallId("tcl_1"), "now", written))
+    assert said["tool_calls"][0]["function"]["arguments"] == sent
 
 
 def test_pictures_of_several_results_follow_the_last_of_them() -> None:

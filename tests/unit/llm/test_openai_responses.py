@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from roost.core.messages import ReasoningPart, TextPart
+from roost.core.ids import ToolCallId
+from roost.core.messages import ReasoningPart, TextPart, ToolCallPart
 from roost.llm.base import Effort, Request
 from roost.llm.openai_responses import encode
 from tests.unit.llm.asking import message, profile, question
-from tests.unit.llm.conversations import MINE
+from tests.unit.llm.conversations import ARGUMENTS, MINE
 
 
 def body(request: Request, **changes: object) -> dict[str, Any]:
@@ -54,6 +55,13 @@ def test_what_the_model_does_not_take_is_left_out() -> None:
     assert body(request)["temperature"] == 0.5
     sent = body(request, effort="none", temperature=False)
     assert not sent.keys() & {"reasoning", "temperature"}
+
+
+@pytest.mark.parametrize(("written", "sent"), ARGUMENTS)
+def test_arguments_go_back_as_an_object(written: str, sent: str) -> None:
+    said = message("assistant", ToolCallPart(ToolCallId("tcl_1"), "now", written))
+    (item,) = body(Request(model="heron", messages=(said,)))["input"]
+    assert item["arguments"] == sent
 
 
 def test_items_keep_the_order_of_the_parts() -> None:

@@ -59,6 +59,10 @@ class MemoryCommits:
         self._missed: set[_Asked] = set()
         """Whose boundary was not written down because the store failed."""
 
+    def __len__(self) -> int:
+        """How many commits are under way."""
+        return len(self._tasks)
+
     # Asking.
 
     def boundary(self, user: UserId | None, session: SessionId | None, why: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import aiohttp
@@ -10,19 +11,29 @@ import structlog
 from starlette.applications import Starlette
 
 from roost import __version__
-from roost.core.clock import SystemClock
+from roost.core.clock import Clock, SystemClock
 from roost.core.config import Config
+from roost.core.errors import RoostError
+from roost.core.ids import UserId
 from roost.core.keys import Key
 from roost.http.app import create_app
 from roost.llm.clients import Clients
 from roost.llm.prices import Prices
 from roost.llm.providers import Providers
+from roost.memory.base import MemoryProvider
+from roost.memory.builtin import Builtin, half_life
+from roost.memory.openviking import from_options
+from roost.memory.ports import FactStore
+from roost.memory.registry import Options, Registry
 from roost.runtime.app import App
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
+from roost.runtime.inquiries import Inquiries
 from roost.store.sqlite.store import SqliteStore, open_store
+from roost.store.store import Store
 from roost.store.upkeep import Retention, Upkeep
 from roost.tools.base import Tool, Toolbox
+from roost.tools.memory import MemoryTool
 
 log = structlog.stdlib.get_logger("roost.upkeep")
 
@@ -59,19 +70,53 @@ async def running(
     )
     try:
         async with models(config, keys, environ) as (providers, clients), _kept_up(store.upkeep):
-            prices = Prices(config.models.prices)
-            builder = Builder(
+            made_of = partial(
+                Builder,
                 store,
                 providers,
                 clients,
-                prices,
-                Toolbox(tools),
+                Prices(config.models.prices),
                 threshold=config.compaction.threshold / 100,
             )
-            async with running_app(store, builder, config, clock=clock, memories={}) as app:
+            # What learns from sessions asks a model, and no tools: those come after it.
+            memory = _memory(config, store, made_of(tools=Toolbox()), providers, clock)
+            if isinstance(memory, Builtin):
+                tools = (*tools, MemoryTool(memory, profile=config.memory.profile))
+            memories = {} if memory is None else {str(config.memory.provider): memory}
+            builder = made_of(tools=Toolbox(tools))
+            async with running_app(store, builder, config, clock=clock, memories=memories) as app:
                 yield Roost(store, app, create_app(version=__version__))
+            for each in memories.values():
+                await each.close()
     finally:
         await store.close()
+
+
+def _memory(
+    config: Config, store: Store, asking: Builder, providers: Providers, clock: Clock
+) -> MemoryProvider | None:
+    """The memory that was chosen. Roost's own needs a model that can tell what is worth keeping:
+    the tiny one can't, and then nothing is remembered."""
+
+    def built_in(options: Options) -> Builtin:
+        inquiries = Inquiries(store, asking)
+        return Builtin(facts_of, inquiries, clock=clock, half_life=half_life(options))
+
+    def facts_of(user: UserId) -> FactStore:
+        return store.of(user).facts
+
+    name = config.memory.provider
+    if name == "none" or (name == "builtin" and _only_tiny(providers)):
+        return None
+    registry = Registry({"builtin": built_in, "openviking": from_options})
+    return registry.load(name, config.memory.options)
+
+
+def _only_tiny(providers: Providers) -> bool:
+    try:
+        return (providers.small() or providers.default()).profile.brief
+    except RoostError:
+        return True  # a model that is not set up right can't be asked either
 
 
 @contextlib.asynccontextmanager

@@ -51,7 +51,7 @@ def roost(roost: Roost, server: ModelServer) -> Roost:
     folder = roost.home / ".config" / "roost"
     folder.mkdir(parents=True)
     (folder / "roost.toml").write_text(
-        "[models]\ndefault = 'nest/heron'\n"
+        "[models]\ndefault = 'nest/heron'\n[memory]\nprovider = 'none'\n"
         f"[providers.nest]\nbase_url = {server.openai_url!r}\nmodels = ['heron', 'owl']\n"
     )
     return roost

@@ -6,13 +6,13 @@ import os
 import pty
 import re
 import signal
-import sqlite3
 import sys
 from pathlib import Path
 
 import pytest
 
 from roost.http.server import bind
+from roost.store.sqlite.connect import connect_reader
 from tests.e2e.command import DEADLINE, Roost
 
 
@@ -85,10 +85,12 @@ async def database(roost: Roost) -> Path:
 
 def damage(database: Path, table: str) -> None:
     """Overwrite the page where a table begins."""
-    connection = sqlite3.connect(database)
-    query = "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?"
-    page, size = connection.execute(query, (table,)).fetchone()
+    connection = connect_reader(database)
+    query = "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = :name"
+    ((page, size),) = connection.rows(query, {"name": table})
     connection.close()
+    assert isinstance(page, int)
+    assert isinstance(size, int)
     content = bytearray(database.read_bytes())
     content[(page - 1) * size : page * size] = b"\xff" * size
     database.write_bytes(content)

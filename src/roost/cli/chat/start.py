@@ -3,8 +3,10 @@
 import asyncio
 import sys
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import NamedTuple
 
+import msgspec
 import uvloop
 
 from roost.cli import terminal
@@ -52,13 +54,19 @@ def chat(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wi
     return asyncio.run(work) if message is None else uvloop.run(work)
 
 
+def _in_no_hurry(config: Config) -> Config:
+    """Leaving is immediate: what is to be remembered is seen to after the next start."""
+    memory = msgspec.structs.replace(config.memory, grace=timedelta(0))
+    return msgspec.structs.replace(config, memory=memory)
+
+
 async def _chat(
     config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wish: Wish
 ) -> int:
     providers = Providers.of(config, keys, environ)
     if wish.model is not None:
         providers.resolve(wish.model)  # before anything is opened or ended
-    async with running(config, keys, environ) as roost:
+    async with running(_in_no_hurry(config), keys, environ) as roost:
         account = roost.app.of((await roost.app.owner()).id)
         with signals() as received:
             session = await _open(account, providers, wish)

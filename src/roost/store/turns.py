@@ -8,7 +8,7 @@ from roost.core.approvals import Question
 from roost.core.errors import Conflict, InvalidInput, NotFound, QueueChanged
 from roost.core.events import AttemptBegan, Delta, Deltas, Event, RewriteKind, TurnUpdated
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
-from roost.core.messages import Draft, Part, decode_parts
+from roost.core.messages import Draft, Part, attachments, decode_parts
 from roost.core.turns import (
     Begun,
     CallEnd,
@@ -43,6 +43,7 @@ from roost.store.writes import (
     check_token,
     enter,
     enter_adding,
+    name_blobs,
     next_attempt,
     open_stream,
     place,
@@ -227,7 +228,8 @@ class Turns:
         state: ToolCallState,
         result: tuple[Part, ...] | None = None,
     ) -> Operation[None]:
-        """Move a tool call on: to `running` before its effect, to its end after its result."""
+        """Move a tool call on: to `running` before its effect, to its end after its result, whose
+        attachments are kept from now on."""
         yield from turn_in(self._user, session, turn)
         before = yield from call_state(session, turn, call)
         yield from check_token(self._user, session, token)
@@ -235,6 +237,7 @@ class Turns:
             return
         head = yield from enter(self._user, session, token)
         yield from self._running(session, turn)
+        yield from name_blobs(self._user, session, attachments(result or ()))
         events = yield from move_call(session, turn, call, state, result)
         yield from record(session, head.revision, *events)
 

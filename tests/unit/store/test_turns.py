@@ -11,6 +11,7 @@ from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_c
 from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.turns import Begun, CallEnd, EndState, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
+from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import OTHER_HOLDER, Driver, Run, draft, new_turn, question, text
 
@@ -149,6 +150,36 @@ async def test_tool_call_carries_its_result_until_it_stands_in_a_message(
     await ada.turns.append(run.session, run.token, run.turn, Step(messages=(placed,)))
     (found,) = await ada.turns.tool_calls(run.turn)
     assert (found.state, found.result) == ("done", None)
+
+
+async def test_what_a_result_shows_is_kept_until_it_stands_in_a_message(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running")
+    blob = await ada.blobs.put_bytes(b"owl", "image/png")
+    result = ToolResultPart(call, (ImagePart(blob.id, "image/png"),))
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "done", (result,))
+    clock.advance(2 * DAY)
+    await ada.store.upkeep.run()
+    assert await ada.blobs.read_bytes(blob.id) == b"owl"
+    placed = Draft(new_message_id(), "tool", (result,))
+    await ada.turns.append(run.session, run.token, run.turn, Step(messages=(placed,)))
+
+
+async def test_result_that_shows_what_is_not_stored_is_refused(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running")
+    before = await ada.everything(run.session)
+    blob = await ada.blobs.put_bytes(b"owl", "image/png")
+    shown = (ImagePart(blob.id, "image/png"), ImagePart(BlobId("f" * 64), "image/png"))
+    result = (ToolResultPart(call, shown),)
+    with pytest.raises(InvalidInput):
+        await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "done", result)
+    assert await ada.everything(run.session) == before
+    assert await ada.blobs.of_session(run.session) == []
 
 
 async def test_tool_call_makes_legal_moves_only(ada: Driver) -> None:

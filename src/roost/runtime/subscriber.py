@@ -68,7 +68,11 @@ class Subscriber:
         self._first = snapshot
 
     async def resume(self, cursor: Cursor) -> None:
-        """After a cursor; with a snapshot if the store can't tell what followed it."""
+        """After a cursor; with a snapshot if nobody can tell what followed it."""
+        if cursor.seq and cursor.turn is None:
+            # Seqs count within a turn: without one they are no place.
+            await self.begin()
+            return
         changes = await self._history.since(self._tail.session, cursor.revision)
         if not changes.complete or epoch_before(changes) != cursor.epoch:
             await self.begin()

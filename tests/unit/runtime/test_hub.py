@@ -371,6 +371,16 @@ async def test_cursor_from_a_future_that_was_not_kept_gets_a_snapshot(
             assert isinstance(await next_event(events), Snapshot)
 
 
+async def test_cursor_with_a_seq_of_no_turn_gets_a_snapshot(stage: Stage, hub: Hub) -> None:
+    now = await stage.user.sessions.get(stage.session)
+    cursor = Cursor(now.epoch, now.revision, None, 1, 7)
+    async with hub.watch(stage.user.user.id, stage.session, cursor) as events:
+        view = await catch_up(View(), events, stage)
+        await stage.start()
+        await catch_up(view, events, stage)
+    assert kinds(view) == ["Snapshot", "Changed", "Changed"]
+
+
 async def test_cursor_from_before_a_rewrite_still_leads_on(stage: Stage, hub: Hub) -> None:
     await stage.start()
     await stage.end()

@@ -10,7 +10,7 @@ import pytest
 from roost.core.approvals import Question
 from roost.core.clock import SystemClock
 from roost.core.config import LimitsConfig, ModelsConfig
-from roost.core.errors import Conflict, KeyReused, NotFound
+from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
 from roost.core.events import Changed
 from roost.core.ids import new_approval_id
 from roost.core.messages import ContextPart, Part, TextPart, ToolResultPart, plain_text
@@ -72,6 +72,35 @@ async def test_same_key_is_one_turn_and_with_another_body_refused(engine: Engine
     with pytest.raises(KeyReused):
         await engine.account.send(session, "Something else", key="k")
     assert await engine.texts(session) == ["Hello", "Good day."]
+
+
+async def test_half_of_a_character_is_refused_wherever_it_is_written(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    first = await engine.say(session, "Hello")
+    server.plan(stall())
+    running = await engine.account.send(session, "Go on")
+    await server.request(1)
+    waiting = await engine.account.send(session, "Next")
+    account, half = engine.account, "Owl \ud83e"
+    for refused in (
+        account.send(session, half),
+        account.send(session, (TextPart("Owl"), TextPart(half))),
+        account.edit_queued(waiting.id, half),
+        account.update(session, SessionPatch(title=half)),
+        account.update(session, SessionPatch(project=half)),
+        account.create(origin="test", title=half),
+        account.create(origin="test", project=half),
+    ):
+        with pytest.raises(InvalidInput, match="characters that are not text"):
+            await refused
+    await account.remove_queued(waiting.id)
+    await account.cancel(session, running.id)
+    with pytest.raises(InvalidInput, match="characters that are not text"):
+        await account.edit(session, first.id, half)
+    assert await engine.texts(session) == ["Hello", "Good day.", "Go on"]
+    assert len(await account.sessions()) == 1
 
 
 @pytest.mark.contract("D6")

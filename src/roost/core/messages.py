@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from roost.core.errors import InvalidInput
 from roost.core.ids import BlobId, MessageId, ToolCallId, TurnId
 
 Role = Literal["user", "assistant", "tool", "note"]
@@ -123,6 +124,16 @@ def _lenient(raw: msgspec.Raw) -> Part:
         return _decode_one(raw)
     except msgspec.ValidationError:
         return UnknownPart(bytes(raw))
+
+
+def check_text(value: object, what: str = "message") -> None:
+    """Refuse words that can't be written down: half of a surrogate pair is no character."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"The {what} has characters that are not text. Send it again without them."
+        ) from None
 
 
 def attachments(parts: tuple[Part, ...]) -> set[BlobId]:

@@ -19,7 +19,7 @@ from roost.core.ids import (
     new_session_id,
     new_turn_id,
 )
-from roost.core.messages import Message, Part, TextPart
+from roost.core.messages import Message, Part, TextPart, check_text
 from roost.core.sessions import NewSession, Session
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.agents import Agents
@@ -79,6 +79,7 @@ class Account:
         """Open a session. Without a model of its own it begins with the default one. `previous` is
         the one that it takes the place of on someone's screen: that stays open, and what was said
         there goes to memory."""
+        check_text((title, project), "title or project")
         chosen = model is not None or instructions
         config = self._builder.plan_for(model, instructions).config if chosen else None
         new = NewSession(
@@ -113,6 +114,7 @@ class Account:
 
     async def update(self, session: SessionId, patch: SessionPatch) -> Session:
         """Rename, pin, archive, file under a project, mark as read."""
+        check_text(patch, "title or project")
         updated = await self._store.sessions.update(session, patch)
         self._hub.changed(session)
         return updated
@@ -408,6 +410,7 @@ def _parts(message: str | tuple[Part, ...]) -> tuple[Part, ...]:
     parts = (TextPart(message),) if isinstance(message, str) else message
     if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
         raise InvalidInput("The message is empty.")
+    check_text(parts)
     return parts
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roost.core.errors import InvalidInput
 from roost.core.ids import BlobId, ToolCallId
 from roost.core.messages import (
     ContextPart,
@@ -17,6 +18,7 @@ from roost.core.messages import (
     ToolResultPart,
     UnknownPart,
     attachments,
+    check_text,
     decode_parts,
     encode_parts,
     plain_text,
@@ -119,3 +121,17 @@ def test_plain_text_is_what_a_person_reads() -> None:
         UnknownPart(b"7"),
     )
     assert plain_text(parts) == "Hello\n\nthere"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\ud800", ("Owl", "\udc80"), (FilePart(BlobId("b"), "text/plain", "\udfff.txt", 1),)],
+    ids=["words", "one of several", "a name"],
+)
+def test_lone_surrogate_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInput, match="The message has characters that are not text"):
+        check_text(value)
+
+
+def test_text_of_any_script_is_taken() -> None:
+    check_text(("Grüße", "ふくろう", "🦉", "\0", "", None))

@@ -308,3 +308,27 @@ async def test_whoever_watches_is_told_what_is_being_done(engine: Engine) -> Non
         changed = await anext(events)
         assert isinstance(changed, Changed)
         assert changed.events == (HistoryRewritten(1, "compaction"),)
+
+
+@pytest.mark.contract("B6")
+@pytest.mark.parametrize("trigger", ["turn", "overflow"])
+async def test_what_was_asked_for_is_not_done_again_if_the_turn_has_done_it(
+    engine: Engine, server: ModelServer, trigger: str
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    assert await epoch(engine, session) == 0
+    words = WORDS if trigger == "turn" else "Short."
+    overflow = [fail("context_too_long")] if trigger == "overflow" else []
+    server.plan(stall() + say(SUMMARY), model="small")
+    server.plan(*overflow, say("Done."), model="model")
+    turn = await engine.account.send(session, words)
+    await eventually(lambda: _is_asked(server))
+    asked = [engine.account.compact(session) for _ in range(3)]
+    refused = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(each, Conflict) for each in refused)
+    next(r for r in server.requests if r.model == "small").release()
+    assert (await engine.ended(turn.id)).state == "completed"
+    assert (await engine.say(session, "And?")).state == "completed"
+    await engine.parts.compactions.look_at(engine.owner.id, session)
+    assert await epoch(engine, session) == 1

@@ -34,6 +34,14 @@ FIRST_WAIT, LONGEST_WAIT = 60.0, 86_400.0
 """Seconds until an idle compaction that failed is tried again: doubled each time."""
 
 
+class _Asked(msgspec.Struct, frozen=True):
+    """What a person asked for during a turn, of the history as it was then."""
+
+    user: UserId
+    focus: str | None
+    epoch: int
+
+
 class _Wait(msgspec.Struct, frozen=True):
     failures: int
     until: int
@@ -51,7 +59,7 @@ class Compactions:
         self._builder = builder
         self._clock = clock
         self._idle = idle
-        self._asked: dict[SessionId, tuple[UserId, str | None]] = {}
+        self._asked: dict[SessionId, _Asked] = {}
         self._timers: dict[SessionId, asyncio.TimerHandle] = {}
         self._waits: dict[SessionId, _Wait] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -63,7 +71,7 @@ class Compactions:
         meanwhile. During a turn it is done after it (B6), and this says so."""
         found = await self._store.of(user).sessions.get(session)
         if self._turns.is_running(session):
-            self._asked[session] = (user, focus)
+            self._asked[session] = _Asked(user, focus, found.epoch)
             raise Conflict("A turn is under way. The conversation is compacted after it.")
         return await self._make(user, session, found.epoch, "person", focus)
 
@@ -103,7 +111,7 @@ class Compactions:
         session that is nearly full is looked at again when it has been quiet for a while."""
         session = claimed.session
         if (asked := self._asked.pop(session.id, None)) is not None:
-            self._spawn(self._afterwards(asked[0], session.id, "person", asked[1]))
+            self._spawn(self._afterwards(asked.user, session.id, asked))
             return
         self._put_off(session.id)
         timer = partial(self._spawn_idle, session.user, session.id)
@@ -124,15 +132,16 @@ class Compactions:
 
     async def look_at(self, user: UserId, session: SessionId) -> None:
         """Compact an idle session if it is nearly full."""
-        await self._afterwards(user, session, "idle", None)
+        await self._afterwards(user, session, None)
 
-    async def _afterwards(
-        self, user: UserId, session: SessionId, trigger: Trigger, focus: str | None
-    ) -> None:
+    async def _afterwards(self, user: UserId, session: SessionId, asked: _Asked | None) -> None:
         try:
             found = await self._store.of(user).sessions.get(session)
-            if trigger == "person" or await self._is_near(user, session):
-                await self._make(user, session, found.epoch, trigger, focus)
+            if asked is not None:
+                # If the turn itself has compacted meanwhile, there is no need any more.
+                await self._make(user, session, asked.epoch, "person", asked.focus)
+            elif await self._is_near(user, session):
+                await self._make(user, session, found.epoch, "idle", None)
             self._waits.pop(session, None)
         except NotFound:
             self._waits.pop(session, None)  # deleted meanwhile: nothing is left to do (B10)

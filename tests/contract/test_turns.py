@@ -466,6 +466,25 @@ async def test_session_that_was_ended_goes_on_with_a_new_message(engine: Engine)
     assert len(await engine.texts(session)) == 4
 
 
+@pytest.mark.parametrize("reset", [False, True])
+async def test_what_waited_does_not_run_when_its_session_ends(
+    engine: Engine, server: ModelServer, reset: bool
+) -> None:
+    server.plan(say("Half an ans") + stall())
+    session = await engine.session()
+    await engine.account.point("cli", session)
+    first = await engine.account.send(session, "One")
+    await engine.streamed(session, "Half an")
+    waiting = [await engine.account.send(session, words) for words in ("Two", "Three")]
+    if reset:
+        await engine.account.reset("cli", origin="cli")
+    else:
+        await engine.account.end(session)
+    assert (await engine.ended(first.id)).state == "cancelled"
+    assert [(await engine.ended(turn.id)).state for turn in waiting] == ["removed"] * 2
+    assert await engine.texts(session) == ["One", "Half an ans"]
+
+
 @pytest.mark.parametrize(
     ("limits", "word"),
     [

@@ -143,8 +143,9 @@ class Account:
         return await self._store.history.branch(session, new, at=at)
 
     async def end(self, session: SessionId) -> None:
-        """Close a session: a turn under way is cancelled first. It can still be read."""
-        await self.cancel(session)
+        """Close a session: a turn under way is cancelled first, and what waits will not run. It can
+        still be read."""
+        await self._silence(session)
         async with self._turns.held(session) as lease:
             await self._store.sessions.end(session, lease.token)
             self._agents.drop(session)
@@ -166,13 +167,21 @@ class Account:
         old = await self._store.sessions.current(route)
         if old is None:
             return await self._store.sessions.reset(route, None, None, new)
-        await self.cancel(old)
+        await self._silence(old)
         async with self._turns.held(old) as lease:
             opened = await self._store.sessions.reset(route, old, lease.token, new)
             self._agents.drop(old)
         self._hub.changed(old)
         self._memory.boundary(self._user, old, "reset")
         return opened
+
+    async def _silence(self, session: SessionId) -> None:
+        """Stop the turn under way with none to follow it: what waits would be taken up before
+        anyone else can hold the session."""
+        for turn in await self.queue(session):
+            with suppress(Conflict):  # it has just begun, and is the one to cancel
+                await self.remove_queued(turn.id)
+        await self.cancel(session)
 
     async def point(self, route: str, session: SessionId) -> None:
         """Make a session the current one of a route."""

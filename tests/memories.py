@@ -54,6 +54,8 @@ class ScriptedMemory:
         self.asked: list[tuple[Scope, str]] = []
         self.withdrawn: list[tuple[Scope, SessionId]] = []
         self.failures: deque[Exception] = deque()
+        self.refuses: set[str] = set()
+        """The profiles for which it takes nothing."""
         self.stubborn = False
         self.recalling = asyncio.Event()
         self.recalling.set()
@@ -103,6 +105,8 @@ class ScriptedMemory:
             await self._opened()
             if self.failures:
                 raise self.failures.popleft()
+            if segment.scope.profile in self.refuses:
+                raise MemoryFailed("it takes nothing", provider="scripted")
             before = self.kept.setdefault(segment.key, segment)
             assert before.turns == segment.turns, "the same key with other turns"
             assert before.messages == segment.messages

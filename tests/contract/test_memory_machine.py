@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from roost.core.ids import SessionId, TurnId
 from roost.memory.base import Segment
@@ -23,6 +23,11 @@ from tests.memories import ScriptedMemory, remembering
 
 T = TypeVar("T")
 
+PROFILES = ("one", "two")
+Way = Literal[
+    "cancel", "undo", "commit", "clear", "new chat", "delete", "hang", "wait", "crash", "restart"
+]
+WAYS: tuple[Way, ...] = get_args(Way)
 LONG = 2 * 3600.0
 """Seconds after which every session is idle and every retry due."""
 
@@ -67,7 +72,6 @@ class MemoryMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.clock = FakeClock()
         self.profile = "one"
-        self.failing = False
         self.sessions: list[ModelSession] = []
         self.kept: list[tuple[str, tuple[TurnId, ...]]] = []
 
@@ -136,43 +140,72 @@ class MemoryMachine(RuleBasedStateMachine):
                 blocked.add(segment.scope)
             elif not segment.begun and not segment.turns:
                 session.pending.remove(segment)
-            elif self.failing:
+            elif self._refuses(segment.scope):
                 segment.begun = segment.waits = True
                 blocked.add(segment.scope)
             else:
                 turns += self.keep_in_model(session, segment)
         return None if blocked else turns
 
+    def _refuses(self, scope: str) -> bool:
+        return scope.split("/")[1] in self.memory.refuses
+
     def keep_in_model(self, session: ModelSession, segment: ModelSegment) -> int:
         session.pending.remove(segment)
         self.kept.append((segment.scope, tuple(segment.turns)))
         return len(segment.turns)
 
-    # Rules.
-
-    def pick(self, number: int) -> ModelSession:
-        return self.sessions[number % len(self.sessions)]
+    # What can happen. Every step first says something: hypothesis leaves rules out of an example,
+    # and without turns there would be nothing to commit in it.
 
     @property
-    def hangs(self) -> bool:
-        return any(session.committing for session in self.sessions)
+    def hanging(self) -> ModelSession | None:
+        return next((session for session in self.sessions if session.committing), None)
 
     @property
     def scope(self) -> str:
         return f"scripted/{self.profile}/{self.engine.owner.id}"
 
-    @rule(number=st.integers(0, 1))
-    def complete(self, number: int) -> None:
-        session = self.pick(number)
+    @rule(
+        number=st.integers(0, 1),
+        turns=st.integers(0, 2),
+        refuses=st.sets(st.sampled_from(PROFILES)),
+        profile=st.sampled_from(PROFILES),
+        how=st.sampled_from(WAYS),
+    )
+    def go_on_with(
+        self, number: int, turns: int, refuses: set[str], profile: str, how: Way
+    ) -> None:
+        session = self.sessions[number]
+        for _ in range(turns):
+            self.complete(session)
+        if self.hanging is not None and how not in ("cancel", "undo", "crash"):
+            self.end_hanging(self.hanging)
+        if self.hanging is None:
+            self.memory.refuses = refuses
+        match how:
+            case "cancel":
+                session.history.append(self.do(self._cancel(session)))
+            case "undo":
+                self.undo(session)
+            case "commit":
+                self.commit(session)
+            case "clear" | "new chat":
+                self.reach_a_boundary(session, how)
+            case "delete":
+                self.delete(session)
+            case "hang":
+                self.hang(session)
+            case "wait":
+                self.wait_long()
+            case "crash" | "restart":
+                self.start_anew(profile, how)
+
+    def complete(self, session: ModelSession) -> None:
         turn = self.do(self.engine.say(session.id))
         assert turn.state == "completed"
         session.history.append(turn.id)
         session.marks.append((turn.id, self.scope))
-
-    @rule(number=st.integers(0, 1))
-    def cancel(self, number: int) -> None:
-        session = self.pick(number)
-        session.history.append(self.do(self._cancel(session)))
 
     async def _cancel(self, session: ModelSession) -> TurnId:
         self.server.plan(stall())
@@ -182,18 +215,13 @@ class MemoryMachine(RuleBasedStateMachine):
         assert await self.engine.account.cancel(session.id)
         return turn.id
 
-    @rule(number=st.integers(0, 1))
-    def undo(self, number: int) -> None:
-        session = self.pick(number)
+    def undo(self, session: ModelSession) -> None:
         if session.history:
             turn = self.do(self.engine.account.undo(session.id))
             assert turn.id == session.history[-1]
             session.take_back()
 
-    @precondition(lambda self: not self.hangs)
-    @rule(number=st.integers(0, 1))
-    def commit(self, number: int) -> None:
-        session = self.pick(number)
+    def commit(self, session: ModelSession) -> None:
         report = self.do(self.engine.account.commit_memory(session.id))
         expected = self.commit_in_model(session, at_once=True)
         if expected is None:
@@ -201,27 +229,25 @@ class MemoryMachine(RuleBasedStateMachine):
         else:
             assert report == (Committed(expected) if expected else Nothing())
 
-    @precondition(lambda self: not self.hangs)
-    @rule(number=st.integers(0, 1))
-    def clear(self, number: int) -> None:
-        session = self.pick(number)
-        self.do(self._clear(session))
+    def reach_a_boundary(self, session: ModelSession, how: Way) -> None:
+        self.do(self._reach_a_boundary(session, how))
         self.commit_in_model(session, at_once=False)
-        session.history.clear()
+        if how == "clear":
+            session.history.clear()
 
-    async def _clear(self, session: ModelSession) -> None:
-        await self.engine.account.clear(session.id)
+    async def _reach_a_boundary(self, session: ModelSession, how: Way) -> None:
+        if how == "clear":
+            await self.engine.account.clear(session.id)
+        else:
+            await self.engine.account.create(origin="web", previous=session.id)
         await self._at_rest()
 
-    @precondition(lambda self: not self.hangs)
-    @rule(number=st.integers(0, 1))
-    def delete(self, number: int) -> None:
-        session = self.pick(number)
-        turns = {turn for segment in self.memory.kept.values() for turn in segment.turns}
-        mine = self.do(self._delete(session))
-        gone = turns - {turn for segment in self.memory.kept.values() for turn in segment.turns}
-        self.kept = [(scope, kept) for scope, kept in self.kept if not gone & set(kept)]
-        self.sessions[self.sessions.index(session)] = ModelSession(mine)
+    def delete(self, session: ModelSession) -> None:
+        before = set(self.memory.turns)
+        new = self.do(self._delete(session))
+        gone = before - set(self.memory.turns)
+        self.kept = [(scope, turns) for scope, turns in self.kept if not gone & set(turns)]
+        self.sessions[self.sessions.index(session)] = ModelSession(new)
 
     async def _delete(self, session: ModelSession) -> SessionId:
         await self.engine.account.delete(session.id)
@@ -229,19 +255,8 @@ class MemoryMachine(RuleBasedStateMachine):
         assert all(each.session != session.id for each in self.memory.kept.values())
         return await self.engine.session()
 
-    @precondition(lambda self: not self.hangs)
-    @rule()
-    def fail_or_not(self) -> None:
-        self.failing = not self.failing
-        self.memory.failures.clear()
-        if self.failing:
-            self.memory.fail(10_000)
-
-    @precondition(lambda self: not self.hangs and not self.failing)
-    @rule(number=st.integers(0, 1))
-    def hang(self, number: int) -> None:
+    def hang(self, session: ModelSession) -> None:
         """A commit whose first segment the memory keeps waiting."""
-        session = self.pick(number)
         tried = [each for each in session.pending if each.turns or each.begun]
         if session.marks or tried:
             self.do(self._hang(session))
@@ -256,18 +271,13 @@ class MemoryMachine(RuleBasedStateMachine):
         session.committing = asyncio.create_task(commit)
         await self.memory.called(len(self.memory.calls) + 1)
 
-    @precondition(lambda self: self.hangs)
-    @rule()
-    def go_on(self) -> None:
-        session = next(session for session in self.sessions if session.committing)
+    def end_hanging(self, session: ModelSession) -> None:
         assert session.committing is not None
         self.memory.go_on()
         self.do(asyncio.wait_for(session.committing, SECONDS))
         session.committing = None
         self.try_in_model(session, at_once=True)
 
-    @precondition(lambda self: not self.hangs)
-    @rule()
     def wait_long(self) -> None:
         self.clock.advance(LONG)
         for session in self.sessions:
@@ -280,37 +290,26 @@ class MemoryMachine(RuleBasedStateMachine):
         await self.engine.parts.memory.look()
         await self._at_rest()
 
-    @precondition(lambda self: self.sessions)
-    @rule(profile=st.sampled_from(["one", "two"]))
-    def crash(self, profile: str) -> None:
-        self.do(self._crash(profile))
+    def start_anew(self, profile: str, how: Way) -> None:
+        """Perhaps with another scope from now on."""
+        if how == "crash":
+            self.do(self._crash())
+        else:
+            for session in self.sessions:
+                self.commit_in_model(session, at_once=True)
+            self.do(self.engine.stop())
+        self.profile = profile
+        self.do(self._start())
         for session in self.sessions:
             session.committing = None
             self.commit_in_model(session, at_once=False)
 
-    async def _crash(self, profile: str) -> None:
+    async def _crash(self) -> None:
         await self.engine.store.close()
-        self.profile = profile
-        for session in self.sessions:
-            if session.committing is not None:
-                session.committing.cancel()
+        if self.hanging is not None and self.hanging.committing is not None:
+            self.hanging.committing.cancel()
         await self.engine.stop()
         self.memory.go_on()
-        await self._start()
-
-    @precondition(lambda self: not self.hangs)
-    @rule(profile=st.sampled_from(["one", "two"]))
-    def restart(self, profile: str) -> None:
-        for session in self.sessions:
-            self.commit_in_model(session, at_once=True)
-        self.do(self._restart(profile))
-        for session in self.sessions:
-            self.commit_in_model(session, at_once=False)
-
-    async def _restart(self, profile: str) -> None:
-        await self.engine.stop()
-        self.profile = profile
-        await self._start()
 
     # What is always true.
 
@@ -332,7 +331,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
 
 MemoryMachine.TestCase.settings = settings(
-    max_examples=25 if settings.get_current_profile_name() == "usual" else settings().max_examples,
+    max_examples=40 if settings.get_current_profile_name() == "usual" else settings().max_examples,
     stateful_step_count=25,
 )
 

@@ -1,3 +1,5 @@
+"""Scopes: written into a mark, and read back."""
+
 import pytest
 
 from roost.core.errors import InvalidInput

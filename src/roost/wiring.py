@@ -38,6 +38,7 @@ from roost.tools.memory import MemoryTool
 log = structlog.stdlib.get_logger("roost.upkeep")
 
 _UPKEEP_SECONDS = 3600
+_CLOSE_SECONDS = 5
 
 
 class Roost(NamedTuple):
@@ -84,10 +85,11 @@ async def running(
                 tools = (*tools, MemoryTool(memory, profile=config.memory.profile))
             memories = {} if memory is None else {str(config.memory.provider): memory}
             builder = made_of(tools=Toolbox(tools))
-            async with running_app(store, builder, config, clock=clock, memories=memories) as app:
+            async with (
+                _closed_after(memories),
+                running_app(store, builder, config, clock=clock, memories=memories) as app,
+            ):
                 yield Roost(store, app, create_app(version=__version__))
-            for each in memories.values():
-                await each.close()
     finally:
         await store.close()
 
@@ -110,6 +112,16 @@ def _memory(
         return None
     registry = Registry({"builtin": built_in, "openviking": from_options})
     return registry.load(name, config.memory.options)
+
+
+@contextlib.asynccontextmanager
+async def _closed_after(memories: Mapping[str, MemoryProvider]) -> AsyncGenerator[None]:
+    """They are anyone's: one that does not close holds up nothing."""
+    try:
+        yield
+    finally:
+        if closing := [asyncio.create_task(each.close()) for each in memories.values()]:
+            await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
 
 
 def _only_tiny(providers: Providers) -> bool:

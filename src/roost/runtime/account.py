@@ -153,13 +153,12 @@ class Account:
         self._memory.boundary(self._user, session, "end")
 
     async def delete(self, session: SessionId) -> None:
-        """What memory has of it is forgotten too, as far as its provider can."""
+        """What memory has of it is forgotten too."""
         await self.cancel(session)
-        scopes = await self._memory.offered(self._user, session)
         await self._store.sessions.delete(session)
         self._agents.drop(session)
         self._hub.changed(session)
-        self._memory.deleted(session, scopes)
+        self._memory.deleted(session)
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""

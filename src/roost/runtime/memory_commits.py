@@ -1,7 +1,7 @@
 """Brings completed turns to long-term memory at boundaries: durably, in order, exactly once."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from functools import partial
 from weakref import WeakValueDictionary
@@ -56,6 +56,7 @@ class MemoryCommits:
         self._asked: set[_Asked] = set()
         """Whose next commit is on its way and has not looked yet what there is."""
         self._retrying: set[SessionId] = set()
+        self._forgetting: set[SessionId] = set()
         self._missed: set[_Asked] = set()
         """Whose boundary was not written down because the store failed."""
 
@@ -76,14 +77,11 @@ class MemoryCommits:
         """The session lost its agent, which is a boundary and nothing that a commit needs."""
         self.boundary(None, session, "eviction")
 
-    async def offered(self, user: UserId, session: SessionId) -> Sequence[str]:
-        """The scopes that know something of a session: to be asked for before it is deleted."""
-        return await self._marks.offered(user, session)
-
-    def deleted(self, session: SessionId, scopes: Sequence[str]) -> None:
-        """The session was deleted: these scopes forget what came from it (C12)."""
-        if scopes:
-            self._spawn(self._withdraw(session, scopes))
+    def deleted(self, session: SessionId) -> None:
+        """The session was deleted: what memory has of it is to be forgotten (C12)."""
+        if session and session not in self._forgetting:
+            self._forgetting.add(session)
+            self._spawn(self._forget(session))
 
     async def commit(self, user: UserId, session: SessionId) -> Report:
         """Commit at once what this user's session has, also what waits for another try."""
@@ -125,7 +123,8 @@ class MemoryCommits:
             self.boundary(found.user, found.session, "start")
 
     async def look(self) -> None:
-        """One look at what is due: failed commits, idle sessions, boundaries that were missed."""
+        """One look at what is due: failed commits, idle sessions, boundaries that were missed, what
+        is to be forgotten."""
         missed, self._missed = self._missed, set()
         for user, session in missed:
             self.boundary(user, session, "missed")
@@ -135,6 +134,8 @@ class MemoryCommits:
             if segment.session not in self._retrying:
                 self._retrying.add(segment.session)
                 self._spawn(self._retry(segment.user, segment.session))
+        for deleted in await self._marks.to_forget():
+            self.deleted(deleted.session)
 
     async def drain(self, seconds: float) -> None:
         """Commit everything that is not, as far as that goes in this time. What does not make it
@@ -209,9 +210,16 @@ class MemoryCommits:
         finally:
             self._retrying.discard(session)
 
-    async def _withdraw(self, session: SessionId, scopes: Sequence[str]) -> None:
-        async with self._one_at_a_time(session):
-            await self._committer.withdraw(session, scopes)
+    async def _forget(self, session: SessionId) -> None:
+        """After a commit that is under way: it may still bring something."""
+        try:
+            async with self._one_at_a_time(session):
+                self._forgetting.discard(session)
+                await self._committer.forget(await self._marks.to_forget(session))
+        except Exception:
+            log.exception("a session was not forgotten; looking again", session=session)
+        finally:
+            self._forgetting.discard(session)
 
     def _one_at_a_time(self, session: SessionId) -> asyncio.Lock:
         return self._serial.setdefault(session, asyncio.Lock())

@@ -43,10 +43,7 @@ class ProviderCalls:
 
     async def withdraw(self, provider: MemoryProvider, scope: Scope, session: SessionId) -> None:
         """Forget what came from a session that was deleted, as far as the provider can."""
-        try:
-            await self._call((session, scope), provider.withdraw(scope, session))
-        except Exception as error:  # noqa: BLE001 (there is nobody who could do more)
-            log.warning("a memory could not forget a session", session=session, error=str(error))
+        await self._call((session, scope), provider.withdraw(scope, session))
 
     async def _call(self, place: Place, work: Coroutine[object, object, None]) -> None:
         call = asyncio.create_task(work)

@@ -11,11 +11,10 @@ import structlog
 
 from roost.core.clock import Clock
 from roost.core.errors import MemoryFailed, RoostError
-from roost.core.ids import SessionId
 from roost.memory.base import MemoryProvider, Segment, parse_scope
 from roost.runtime.persistence import persisted
 from roost.runtime.provider_calls import ProviderCalls
-from roost.store.memory import BegunSegment, MemoryMarks, PendingSegment
+from roost.store.memory import BegunSegment, Deleted, MemoryMarks, PendingSegment
 from roost.testing import faults
 
 log = structlog.stdlib.get_logger("roost.memory")
@@ -24,7 +23,8 @@ ROOM = 8
 """How many commits a provider gets at a time."""
 
 FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
-NO_PROVIDER_DELAY = 600.0
+PUT_OFF = 600.0
+"""Seconds until what no provider is there for, or what can't be forgotten, is looked at again."""
 
 
 class Committed(msgspec.Struct, frozen=True):
@@ -73,11 +73,23 @@ class Committer:
         self._delay = delay
         self._room = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, ROOM))
 
-    async def withdraw(self, session: SessionId, scopes: Sequence[str]) -> None:
-        """Let these scopes forget what came from a session."""
-        for scope in map(parse_scope, scopes):
-            if (provider := self._providers.get(scope.provider)) is not None:
-                await self._calls.withdraw(provider, scope, session)
+    async def forget(self, deleted: Sequence[Deleted]) -> None:
+        """Let scopes forget what came from a session that was deleted. What can't be forgotten now
+        is put off."""
+        for each in deleted:
+            name = each.scope.partition("/")[0]
+            try:
+                provider = self._providers.get(name)
+                if provider is None:
+                    raise _no_provider(name)
+                await self._calls.withdraw(provider, parse_scope(each.scope), each.session)
+            except Exception as error:  # noqa: BLE001 (providers are anyone's; all of it is told)
+                failure = _failure(name, error)
+                log.warning("a session was not forgotten", session=each.session, error=str(failure))
+                put_off = partial(self._marks.not_forgotten, each, str(failure), delay=PUT_OFF)
+                await persisted(put_off)
+            else:
+                await persisted(partial(self._marks.forgotten, each))
 
     async def commit_all(
         self, segments: Sequence[PendingSegment], *, at_once: bool = False
@@ -103,8 +115,8 @@ class Committer:
         name = segment.scope.partition("/")[0]
         provider = self._providers.get(name)
         if provider is None:
-            error = MemoryFailed("there is no such memory any more", provider=name)
-            await self._failed(segment, error, NO_PROVIDER_DELAY)
+            error = _no_provider(name)
+            await self._failed(segment, error, PUT_OFF)
             raise error
         async with self._room[name]:
             begun = await persisted(partial(self._marks.begin, segment.key, after=segment.tries))
@@ -118,11 +130,9 @@ class Committer:
                 await self._failed(segment, failure, self._delay(begun.tries))
                 raise failure from error
             faults.reach("memory.commit.after")
-            if not await persisted(partial(self._marks.committed, segment.key)):
-                # Its session was deleted meanwhile.
-                await self._calls.withdraw(provider, parse_scope(begun.scope), begun.session)
-                return 0
-        return len(begun.turns)
+            kept = await persisted(partial(self._marks.committed, segment.key))
+        # Otherwise its session was deleted meanwhile, and it is forgotten after this.
+        return len(begun.turns) if kept else 0
 
     async def _failed(self, segment: PendingSegment, error: MemoryFailed, delay: float) -> None:
         log.warning("a memory commit failed", session=segment.session, error=str(error))
@@ -137,6 +147,10 @@ def _segment(begun: BegunSegment) -> Segment:
         turns=tuple(begun.turns),
         messages=tuple(begun.messages),
     )
+
+
+def _no_provider(name: str) -> MemoryFailed:
+    return MemoryFailed("there is no such memory any more", provider=name)
 
 
 def _failure(provider: str, error: Exception) -> MemoryFailed:

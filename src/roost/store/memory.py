@@ -48,6 +48,13 @@ class Uncommitted(msgspec.Struct, frozen=True, array_like=True):
     session: SessionId
 
 
+class Deleted(msgspec.Struct, frozen=True, array_like=True):
+    """A session that was deleted, and a scope that may have something of it."""
+
+    session: SessionId
+    scope: str
+
+
 class MemoryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`marked` counts turns that are in no segment yet, `pending` the segments, `failing` those of
     them whose last try failed. `due_at` is when the next one is due."""
@@ -168,10 +175,31 @@ class MemoryMarks:
         return None if found is None else UserId(found)
 
     @reading
-    def offered(self, user: UserId, session: SessionId) -> Operation[Sequence[str]]:
-        """The scopes that were offered any of the session's turns."""
-        rows = yield query("offered_scopes", user=user, session=session)
-        return [row.scope for row in every(rows, _Offered)]
+    def to_forget(
+        self, session: SessionId | None = None, *, limit: int = 64
+    ) -> Operation[Sequence[Deleted]]:
+        """What was offered of sessions that were deleted, until `forgotten` (C12): of one, or of
+        all what is due."""
+        if session is not None:
+            return every((yield query("scopes_of_deleted", session=session)), Deleted)
+        return every((yield query("scopes_to_forget", limit=limit)), Deleted)
+
+    @writing
+    def forgotten(self, deleted: Deleted) -> Operation[None]:
+        """The provider has nothing of it any more."""
+        yield query("segments_forgotten", session=deleted.session, scope=deleted.scope)
+        yield query("drop_forgotten", session=deleted.session, scope=deleted.scope)
+
+    @writing
+    def not_forgotten(self, deleted: Deleted, error: str, *, delay: float) -> Operation[None]:
+        """The provider could not forget; it is due again in `delay` seconds."""
+        yield query(
+            "put_off_forgetting",
+            session=deleted.session,
+            scope=deleted.scope,
+            error=error[:_ERROR],
+            delay=round(delay * 1000),
+        )
 
     @reading
     def waiting_sessions(self, idle: float) -> Operation[Sequence[Uncommitted]]:
@@ -200,10 +228,6 @@ class MemoryMarks:
 
 class _Marked(msgspec.Struct, frozen=True, array_like=True):
     id: TurnId
-    scope: str
-
-
-class _Offered(msgspec.Struct, frozen=True, array_like=True):
     scope: str
 
 

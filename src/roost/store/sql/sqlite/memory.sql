@@ -92,9 +92,28 @@ SELECT EXISTS (SELECT 1 FROM turns t
 -- name: session_owner
 SELECT user_id FROM sessions WHERE id = :session AND deleted_at IS NULL;
 
--- name: offered_scopes
-SELECT DISTINCT g.scope FROM memory_segments g
-WHERE g.session_id = :session AND g.user_id = :user AND g.tries > 0;
+-- What a provider may have of a session that was deleted, until it has forgotten it.
+-- name: scopes_to_forget
+SELECT g.session_id, g.scope FROM memory_segments g
+WHERE g.state = 'withdrawn' AND g.tries > 0 AND g.due_at <= :now
+GROUP BY g.session_id, g.scope ORDER BY min(g.due_at) LIMIT :limit;
+
+-- name: scopes_of_deleted
+SELECT DISTINCT g.session_id, g.scope FROM memory_segments g
+WHERE g.session_id = :session AND g.state = 'withdrawn' AND g.tries > 0;
+
+-- name: segments_forgotten
+UPDATE memory_segments SET tries = 0
+WHERE session_id = :session AND scope = :scope AND state = 'withdrawn' AND tries > 0;
+
+-- name: drop_forgotten
+DELETE FROM memory_segments
+WHERE session_id = :session AND scope = :scope AND state = 'withdrawn' AND tries = 0
+  AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.segment_id = memory_segments.id);
+
+-- name: put_off_forgetting
+UPDATE memory_segments SET due_at = :now + :delay, error = :error
+WHERE session_id = :session AND scope = :scope AND state = 'withdrawn' AND tries > 0;
 
 -- Sessions with marks and without a segment for them, that had no turn for a while. A parked turn can
 -- wait for days: it holds nothing back.

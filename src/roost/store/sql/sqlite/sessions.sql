@@ -105,7 +105,8 @@ UPDATE turns SET memory_scope = NULL
 WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL;
 
 -- name: withdraw_segments
-UPDATE memory_segments SET state = 'withdrawn' WHERE session_id = :session AND state = 'pending';
+UPDATE memory_segments SET state = 'withdrawn', due_at = :now
+WHERE session_id = :session AND state <> 'withdrawn';
 
 -- name: leave_routes
 UPDATE routes SET session_id = NULL, updated_at = :now WHERE session_id = :session;

@@ -47,7 +47,7 @@ DELETE FROM approval_rules WHERE session_id = :session;
 -- name: purge_turns
 DELETE FROM turns WHERE session_id = :session;
 -- name: purge_segments
-DELETE FROM memory_segments WHERE session_id = :session;
+DELETE FROM memory_segments WHERE session_id = :session AND NOT (state = 'withdrawn' AND tries > 0);
 -- name: purge_prompts
 DELETE FROM prompts WHERE session_id = :session;
 -- name: purge_epochs

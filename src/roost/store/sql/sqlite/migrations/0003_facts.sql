@@ -77,8 +77,6 @@ SELECT f.user_id, f.scope, f.seq, f.id, f.text, f.kind,
     f.forgotten_at
 FROM facts f;
 
--- What a provider has to forget; the first pending segment of a session and scope before the others.
-CREATE INDEX memory_segments_withdrawn ON memory_segments (due_at)
-    WHERE state = 'withdrawn' AND tries > 0;
+-- The first pending segment of a session and scope goes before the others.
 CREATE INDEX memory_segments_pending ON memory_segments (session_id, scope, created_at)
     WHERE state = 'pending';

@@ -57,6 +57,7 @@ class ScriptedMemory:
         self.refuses: set[str] = set()
         """The profiles for which it takes nothing."""
         self.stubborn = False
+        self.forgetful = True
         self.recalling = asyncio.Event()
         self.recalling.set()
         self.check: Callable[[Segment], Awaitable[None]] | None = None
@@ -134,6 +135,8 @@ class ScriptedMemory:
 
     async def withdraw(self, scope: Scope, session: SessionId) -> None:
         self.withdrawn.append((scope, session))
+        if not self.forgetful:
+            raise MemoryFailed("it is read-only", provider="scripted")
         self.kept = {key: each for key, each in self.kept.items() if each.session != session}
 
     async def health(self) -> str | None:

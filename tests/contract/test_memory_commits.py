@@ -321,6 +321,7 @@ async def test_memory_that_is_no_longer_there_keeps_its_segments_waiting(
         second = await engine.say(session)
         await engine.account.end(session)
         await memory.called(1)
+        await eventually(lambda: _at_rest(engine))
         assert await engine.account.uncommitted(session)
         status = await engine.account.memory_status()
         assert (status.pending, status.failing) == (1, 1)
@@ -461,7 +462,7 @@ async def test_session_that_is_not_there_does_nothing_and_raises_nothing(
     await engine.account.create(origin="web", previous=None)
     engine.parts.memory.evicted(session)
     engine.parts.memory.boundary(engine.owner.id, None, "test")
-    engine.parts.memory.deleted(session, ())
+    engine.parts.memory.deleted(session)
     await engine.stop()
     assert memory.calls == []
 
@@ -549,3 +550,49 @@ async def test_session_deleted_during_its_commit_is_forgotten_after_it(
     assert memory.kept == {}
     assert not await engine.account.uncommitted(session)
     assert await engine.account.commit_memory(new_session_id()) == Nothing()
+
+
+@pytest.mark.contract("C12")
+async def test_memory_that_fails_to_forget_a_session_is_asked_again(
+    engine: Engine, memory: ScriptedMemory, clock: FakeClock
+) -> None:
+    session = await engine.session()
+    await engine.say(session)
+    assert await engine.account.commit_memory(session) == Committed(1)
+    memory.forgetful = False
+    await engine.account.delete(session)
+    await eventually(lambda: _forgotten(memory, session))
+    assert len(memory.kept) == 1
+    memory.forgetful = True
+    await eventually(lambda: _at_rest(engine))
+    await engine.parts.memory.look()
+    assert len(memory.kept) == 1
+    clock.advance(HOUR)
+    await engine.parts.memory.look()
+    await eventually(lambda: _at_rest(engine))
+    assert memory.kept == {}
+    assert await engine.store.memory.to_forget(session) == []
+
+
+async def _at_rest(engine: Engine) -> bool:
+    return len(engine.parts.memory) == 0
+
+
+@pytest.mark.contract("C10", "C12")
+async def test_crash_after_a_delete_forgets_the_session_after_the_next_start(
+    engine: Engine, memory: ScriptedMemory, clock: FakeClock
+) -> None:
+    """Also when all that is left of the session is what memory has to forget."""
+    session = await engine.session()
+    await engine.say(session)
+    assert await engine.account.commit_memory(session) == Committed(1)
+    await engine.store.of(engine.owner.id).sessions.delete(session)
+    await engine.crash()
+    assert len(memory.kept) == 1
+    clock.advance(HOUR)
+    await engine.start()
+    await engine.store.upkeep.run()
+    await engine.parts.memory.look()
+    await eventually(lambda: _at_rest(engine))
+    assert memory.kept == {}
+    assert await engine.store.memory.to_forget(session) == []

@@ -67,11 +67,10 @@ async def test_cancelled_caller_cancels_its_call() -> None:
     await calls.commit(ScriptedMemory(), segment())
 
 
-async def test_session_that_can_not_be_forgotten_is_no_error() -> None:
+async def test_who_forgets_a_session_has_the_same_time() -> None:
     memory, calls = ScriptedMemory(), ProviderCalls(1.0)
-
-    async def broken(scope: Scope, session: SessionId) -> None:
-        raise RuntimeError("gone")
-
-    memory.withdraw = broken
+    memory.forgetful = False
+    with pytest.raises(MemoryFailed, match="read-only"):
+        await calls.withdraw(memory, SCOPE, SessionId("ses_1"))
+    memory.forgetful = True
     await calls.withdraw(memory, SCOPE, SessionId("ses_1"))

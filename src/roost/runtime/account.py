@@ -154,8 +154,9 @@ class Account:
 
     async def delete(self, session: SessionId) -> None:
         """What memory has of it is forgotten too."""
-        await self.cancel(session)
+        await self._silence(session)
         await self._store.sessions.delete(session)
+        self._turns.give_up(session)  # if one began in between
         self._agents.drop(session)
         self._hub.changed(session)
         self._memory.deleted(session)

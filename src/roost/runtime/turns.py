@@ -204,6 +204,11 @@ class Turns:
         self._engine.hub.changed(session)
         return True
 
+    def give_up(self, session: SessionId) -> None:
+        """The session is gone: whatever runs in it has nowhere to write."""
+        if (run := self._runs.get(session)) is not None:
+            run.stop("lost")
+
     async def stop(self, grace: float) -> None:
         """Take no more turns, let those under way finish within `grace` seconds, and write down
         how far the others came."""

@@ -319,7 +319,8 @@ class MemoryMachine(RuleBasedStateMachine):
         assert sorted(kept) == sorted(self.kept)
         for session in self.sessions:
             uncommitted = self.do(self.engine.account.uncommitted(session.id))
-            assert uncommitted == bool(session.marks or session.pending)
+            waiting = [each for each in session.pending if each.begun or each.turns]
+            assert uncommitted == bool(session.marks or waiting)
 
     def _kept(self) -> list[Segment]:
         return list(self.memory.kept.values()) if self.sessions else []

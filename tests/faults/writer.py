@@ -37,10 +37,11 @@ from roost.core.messages import (
     ToolResultPart,
     encode_parts,
 )
-from roost.core.sessions import NewSession, Session
+from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
 from roost.core.users import User
+from roost.store.history import History
 from roost.store.leases import Lease, session_lease
 from roost.store.sessions import SessionFilter, SessionPatch
 from roost.store.sqlite.store import SqliteStore, open_store
@@ -282,7 +283,7 @@ class Life:
         if kind == "none":
             return
         if kind == "branch":
-            await self.branch(history.session)
+            await self.branch(history)
             return
         lease = await self.claim(session)
         raised = Fact("sessions", session, "epoch", epoch)
@@ -344,12 +345,17 @@ class Life:
                 *gone(messages, None),
             )
 
-    async def branch(self, session: Session) -> None:
+    async def branch(self, history: History) -> None:
+        """Calls without a result get one in the branch, all in one message."""
         new = NewSession(id=new_session_id(), origin="test", project="branch")
+        parts = [part for message in history.messages for part in message.parts]
+        called = {part.call for part in parts if isinstance(part, ToolCallPart)}
+        answered = {part.call for part in parts if isinstance(part, ToolResultPart)}
+        messages = history.session.counters.messages + bool(called - answered)
         await self.ask(
             new.id,
-            self.me.history.branch(session.id, new),
-            Fact("sessions", new.id, "messages", session.counters.messages),
+            self.me.history.branch(history.session.id, new),
+            Fact("sessions", new.id, "messages", messages),
             raises=False,
         )
 

@@ -98,6 +98,7 @@ class Agent:
     def load(self, messages: Sequence[Message], position: Position) -> None:
         self._messages, self._attached = [], set()
         self._size, self._measured = Size(), 0
+        self._hopeless = 0
         self.catch_up(messages, position)
 
     def catch_up(self, messages: Sequence[Message], position: Position) -> None:
@@ -171,8 +172,10 @@ class Agent:
             try:
                 finished = await query.ask(self.model, request)
             except ContextTooLong:
+                if attempt == ATTEMPTS:
+                    raise
                 smaller = await self._make_room(request, journal, budget, "overflow")
-                if attempt == ATTEMPTS or smaller is None:
+                if smaller is None:
                     raise
                 request = smaller
                 await journal.retry()
@@ -214,7 +217,11 @@ class Agent:
             budget.add(usage)
         messages, epoch, head = await journal.compact(compaction)
         self.load(messages, Position(epoch, head))
-        return await self._request(journal, budget)
+        smaller = await self._request(journal, budget)
+        if self._compactor.is_due(smaller, self.size):
+            # What is left can't go. To do it again at every step would gain nothing.
+            self._hopeless = len(self._messages) + _HOPE
+        return smaller
 
     async def _request(self, journal: Journal, budget: Budget) -> Request:
         profile = self.model.target.profile

@@ -58,13 +58,17 @@ class Plan(msgspec.Struct, frozen=True):
     middle: tuple[Message, ...]
 
 
-def plan(messages: Sequence[Message], size: Size, *, excess: int, tail: int) -> Plan:
-    """How to take `excess` tokens out of a history and keep its beginning, what is pinned, and the
-    newest `tail` tokens word for word.
+def plan(
+    messages: Sequence[Message], size: Size, *, excess: int, tail: int, keep_first: bool = True
+) -> Plan:
+    """How to take `excess` tokens out of a history and keep what is pinned, what the person asked
+    in a turn that is not answered yet, and the newest `tail` tokens word for word; and, if it has
+    to be kept, the first thing that was said.
 
     Cutting down old results is tried first: it often suffices, and needs no model.
     """
-    old = [message for block in _unprotected(_blocks(messages), size, tail) for message in block]
+    unprotected = _unprotected(_blocks(messages), size, tail, keep_first=keep_first)
+    old = [message for block in unprotected for message in block]
     cut = [(message, shorter) for message in old if (shorter := _cut_down(message, size))]
     if sum([size(message) - size(shorter) for message, shorter in cut]) >= max(excess, 1):
         return Plan(tuple([shorter for _, shorter in cut]), ())
@@ -82,14 +86,29 @@ def _blocks(messages: Sequence[Message]) -> list[list[Message]]:
     return blocks
 
 
-def _unprotected(blocks: list[list[Message]], size: Size, tail: int) -> list[list[Message]]:
-    first = next((place for place, block in enumerate(blocks) if block[0].role == "user"), None)
-    end = _tail_begins(blocks, size, tail)
+def _unprotected(
+    blocks: list[list[Message]], size: Size, tail: int, *, keep_first: bool
+) -> list[list[Message]]:
+    asked = [place for place, block in enumerate(blocks) if block[0].role == "user"]
+    open_from = _unanswered(blocks)
+    kept = {place for place in asked if place >= open_from}
+    if keep_first:
+        kept |= {*asked[:1]}
     return [
         block
-        for place, block in enumerate(blocks[:end])
-        if place != first and not any(message.pinned for message in block)
+        for place, block in enumerate(blocks[: _tail_begins(blocks, size, tail)])
+        if place not in kept and not any(message.pinned for message in block)
     ]
+
+
+def _unanswered(blocks: list[list[Message]]) -> int:
+    """Where the turn begins that is under way: after the last answer that called no tool."""
+    for place in range(len(blocks) - 1, -1, -1):
+        first = blocks[place][0]
+        calls = any(isinstance(part, ToolCallPart) for part in first.parts)
+        if first.role == "assistant" and not calls:
+            return place + 1
+    return 0
 
 
 def _tail_begins(blocks: list[list[Message]], size: Size, tail: int) -> int:
@@ -128,8 +147,20 @@ def _shorter(part: Part) -> Part:
 
 
 def transcript(messages: Sequence[Message], *, longest: int) -> list[str]:
-    """The messages as text, for whoever sums them up; each at most about `longest` characters."""
-    return [f"{_speaker(message)}:\n{_shown(message, longest)}" for message in messages]
+    """The messages as text, for whoever sums them up; each at most about `longest` characters, but
+    an earlier summary whole. What they say is indented: nothing in it can pass for a speaker."""
+    return [
+        f"{_speaker(message)}:\n{_indented(_shown(message, _whole(message, longest)))}"
+        for message in messages
+    ]
+
+
+def _whole(message: Message, longest: int) -> int:
+    return 1 << 30 if message.role == "note" else longest
+
+
+def _indented(text: str) -> str:
+    return "\n".join([f"  {line}" for line in text.replace("</", "< /").splitlines()])
 
 
 def _speaker(message: Message) -> str:
@@ -157,8 +188,9 @@ def _shown(message: Message, longest: int) -> str:
 
 def _said(message: Message) -> list[str]:
     text = plain_text(message.parts)
-    if message.role == "note":  # perhaps an earlier list: it goes on in this one
-        return [line for line in text.splitlines() if line.startswith("- ")]
+    if message.role == "note":  # an earlier list goes on in this one; a summary is a model's
+        earlier = text.splitlines() if text.startswith(_LISTED) else []
+        return [line for line in earlier if line.startswith("- ")]
     if message.role != "user" or not text.strip():
         return []
     return [f"- {' '.join(text.split())[:_BRIEF]}"]

@@ -9,6 +9,7 @@ RoostError
 │   └── EpochPassed         the history was rewritten meanwhile
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
+├── SummaryFailed       a conversation could not be summed up
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
 │   ├── SettingWrong
@@ -94,6 +95,11 @@ class Fenced(RoostError):
 
 class Budget(RoostError):
     """{detail}, which is its limit (limits.{setting}). What there is of the answer is kept."""
+
+
+class SummaryFailed(RoostError):
+    """The conversation could not be summed up: no model did it. Nothing was changed. Try again
+    later, or choose another with models.small."""
 
 
 class ConfigError(RoostError):

@@ -57,8 +57,9 @@ def with_results_together(messages: Iterable[Message]) -> list[Message]:
 
 
 def note(text: str) -> str:
-    """Roost's own voice, in the place where only a user's is possible."""
-    return f"<note>\n{text}\n</note>"
+    """Roost's own voice, in the place where only a user's is possible. Nothing in it ends it."""
+    inside = text.replace("</note", "< /note")
+    return f"<note>\n{inside}\n</note>"
 
 
 def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | None:

@@ -48,7 +48,8 @@ class Gathering:
             turn=self._segment.turns[stated.turn - 1],
         )
         self._additions[fact.id] = fact
-        self._supersede(fact, [known[number - 1].id for number in stated.replaces])
+        replaced = [known[number - 1] for number in stated.replaces]
+        self._supersede(fact, [each.id for each in replaced if each.trust <= fact.trust])
         others = [each for each in (*self.additions, *known) if each.id != fact.id]
         self.compare(fact, others, fact.entities[:1])
 

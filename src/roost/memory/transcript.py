@@ -23,7 +23,9 @@ class Line(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{self.who}: {self.text}"
+        """What is said is indented: nothing in it can pass for another speaker."""
+        inside = self.text.replace("</", "< /").replace("\n", "\n  ")
+        return f"{self.who}: {inside}"
 
 
 Excerpt = Sequence[Line]

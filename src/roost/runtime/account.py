@@ -213,6 +213,7 @@ class Account:
             route=route,
             options=TurnOptions(effort=effort),
         )
+        self._compactions.make_way(session)
         turn = await self._turns.submit(self._user, session, new)
         self._hub.changed(session)
         return turn

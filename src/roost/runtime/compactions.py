@@ -63,6 +63,7 @@ class Compactions:
         self._timers: dict[SessionId, asyncio.TimerHandle] = {}
         self._waits: dict[SessionId, _Wait] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._looking: dict[SessionId, asyncio.Task[None]] = {}
 
     async def compact(
         self, user: UserId, session: SessionId, *, focus: str | None = None
@@ -123,12 +124,20 @@ class Compactions:
 
     def _spawn_idle(self, user: UserId, session: SessionId) -> None:
         self._timers.pop(session, None)
-        self._spawn(self.look_at(user, session))
+        self._looking[session] = task = self._spawn(self.look_at(user, session))
+        task.add_done_callback(lambda _: self._looking.pop(session, None))
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def make_way(self, session: SessionId) -> None:
+        """Somebody has something to say: what was done because nobody had can wait."""
+        self._put_off(session)
+        if (looking := self._looking.get(session)) is not None:
+            looking.cancel()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def look_at(self, user: UserId, session: SessionId) -> None:
         """Compact an idle session if it is nearly full."""
@@ -145,6 +154,9 @@ class Compactions:
             self._waits.pop(session, None)
         except NotFound:
             self._waits.pop(session, None)  # deleted meanwhile: nothing is left to do (B10)
+        except Conflict:
+            if asked is not None:
+                self._asked.setdefault(session, asked)  # after the turn that came first, then
         except RoostError as error:
             log.warning("a compaction failed", session=session, error=str(error))
             self._failed(session)

@@ -43,6 +43,9 @@ class ProviderCalls:
 
     async def withdraw(self, provider: MemoryProvider, scope: Scope, session: SessionId) -> None:
         """Forget what came from a session that was deleted, as far as the provider can."""
+        if (session, scope) in self._left_alone:
+            # A commit that has not ended could still bring something in afterwards.
+            raise MemoryFailed(DOES_NOT_END, provider=scope.provider)
         await self._call((session, scope), provider.withdraw(scope, session))
 
     async def _call(self, place: Place, work: Coroutine[object, object, None]) -> None:

@@ -22,8 +22,8 @@ async def shut_down(
     """Turns under way may finish within `grace` seconds; the others are written down as far as
     they came, and go on after the next start. Whoever is impatient kills the process: what was
     promised is durable at any moment."""
+    await parts.compactions.stop()  # before turns, which may wait for what one holds
     await parts.turns.stop(grace)
-    await parts.compactions.stop()
     await naming.stop()
     loops = list(loops)
     for loop in loops:

@@ -190,7 +190,9 @@ class Turns:
             return False
         run.stop("cancel")
         await run.over.wait()
-        return run.end is not None and run.end.state == "cancelled"
+        if run.end is None:  # it was being parked
+            return await self._cancel_parked(user, session, turn)
+        return run.end.state == "cancelled"
 
     async def _cancel_parked(self, user: UserId, session: SessionId, turn: TurnId | None) -> bool:
         mine = self._store.of(user)
@@ -250,7 +252,7 @@ class Turns:
     async def _claimed(self, session: SessionId) -> Lease:
         holder, loop = new_holder("hold"), asyncio.get_running_loop()
         end = loop.time() + PATIENCE
-        while loop.time() < end:
+        while loop.time() < end and not self._stopping:
             claim = partial(self._store.leases.claim, session_lease(session), holder)
             lease = await persisted(claim) or await self._ask(session)
             if lease is not None:

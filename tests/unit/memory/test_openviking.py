@@ -20,12 +20,10 @@ from tests.unit.memory.viking_server import KEY, StandIn, VikingServer
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
-_REAL = pytest.mark.skipif(PROGRAM is None, reason="no OpenViking server is installed")
+_SERVERS = ["stand-in", "real"] if PROGRAM is not None else ["stand-in"]
 
 
-@pytest_asyncio.fixture(
-    params=["stand-in", pytest.param("real", marks=_REAL)], scope="module", loop_scope="module"
-)
+@pytest_asyncio.fixture(params=_SERVERS, scope="module", loop_scope="module")
 async def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[VikingServer]:

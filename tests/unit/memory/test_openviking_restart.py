@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import MemoryFailed
-from tests.unit.memory.real_viking import PROGRAM, RealViking
+from tests.unit.memory.real_viking import RealViking
 from tests.unit.memory.viking import Look, memory_at, recalled, segment, some_scope
 
 
 @pytest.mark.timeout(150)
 @pytest.mark.contract("C10")
-@pytest.mark.skipif(PROGRAM is None, reason="no OpenViking server is installed")
 async def test_a_commit_survives_the_death_of_the_server(tmp_path: Path) -> None:
     scope = some_scope()
     taken = segment("REMEMBER city: I live in Oslo.", scope=scope)

@@ -32,6 +32,11 @@ USER = "user"
 TOLD = 0.9
 """The trust of what someone asked to be remembered."""
 
+INSTRUCTIONS = 50
+"""How many of the newest instructions are looked through at each turn."""
+DOUBTED = 0.3
+"""Below this an instruction is not followed any more."""
+
 HELPFUL, UNHELPFUL = 0.1, -0.2
 """What feedback changes in trust: a wrong memory does more harm than a right one does good."""
 
@@ -76,8 +81,10 @@ class Builtin:
         """What the agent was told to do from now on matters to every turn; the rest, if its words
         are met. Nothing is written."""
         facts = self._facts(scope.user)
-        half = max(1, limit // 2)
-        standing = await facts.page(str(scope), kind="instruction", limit=half)
+        told = await facts.page(str(scope), kind="instruction", limit=INSTRUCTIONS)
+        # The most trusted first, and of those the newest; what is doubted is no rule.
+        standing = sorted([each for each in told if each.trust >= DOUBTED], key=_by_trust)
+        standing = standing[: max(1, limit // 2)]
         found = await self.search(scope, words, limit=limit)
         chosen = {fact.id: fact for fact in (*standing, *found)}
         return [_memory(fact) for fact in list(chosen.values())[:limit]]
@@ -224,6 +231,10 @@ async def _compare(facts: FactStore, scope: str, fact: NewFact, gathering: Gathe
 async def _met(facts: FactStore, scope: str, text: str) -> Sequence[Found]:
     asked = telling(text)
     return await facts.search(scope, asked, limit=_MET) if asked else []
+
+
+def _by_trust(fact: Fact) -> float:
+    return -fact.trust
 
 
 def _memory(fact: Fact) -> Memory:

@@ -17,6 +17,8 @@ log = structlog.get_logger()
 PERIOD = 0.2
 PATIENCE = 16
 """While ticks fail, the wait between them doubles, up to so many periods."""
+AT_ONCE = 20
+"""The first wait is this part of a period."""
 
 
 class Ticking(Protocol):
@@ -77,6 +79,7 @@ class Checkpoints:
         while True:
             await self._due()
             self._woken.clear()
+            began = asyncio.get_running_loop().time()
             try:
                 await self.flush()
                 self._failures = 0
@@ -87,7 +90,8 @@ class Checkpoints:
                 # Ending here would fence every turn in a few seconds, and lose what they stream.
                 log.exception("checkpoint failed", turns=len(self._followed))
                 self._failed()
-            await asyncio.sleep(self._pause())
+            took = asyncio.get_running_loop().time() - began
+            await asyncio.sleep(self._pause(took))
 
     async def flush(self) -> None:
         """Tick now, until all that had been streamed by now is durable."""
@@ -109,8 +113,12 @@ class Checkpoints:
         self._failures += 1
         self._woken.set()
 
-    def _pause(self) -> float:
-        return self._period * min(PATIENCE, 2 ** max(0, self._failures - 1))
+    def _pause(self, took: float) -> float:
+        """Until the next tick. One that failed is tried again at once, or more would be at stake
+        than a period's words; one that goes on failing, ever later."""
+        if self._failures:
+            return self._period * min(PATIENCE, 2 ** (self._failures - 1) / AT_ONCE)
+        return max(0.0, self._period - took)
 
     def _renewal_due(self, now: float) -> bool:
         return bool(self._held) and now >= self._renewed_at + self._renew

@@ -213,8 +213,8 @@ class Account:
             route=route,
             options=TurnOptions(effort=effort),
         )
-        self._compactions.make_way(session)
         turn = await self._turns.submit(self._user, session, new)
+        self._compactions.make_way(session)  # not before it is known whose session it is
         self._hub.changed(session)
         return turn
 

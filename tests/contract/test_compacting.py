@@ -295,6 +295,25 @@ async def test_pinned_message_stays_word_for_word(engine: Engine) -> None:
     assert plain_text(pinned.parts) in texts
 
 
+@pytest.mark.parametrize("by", ["person", "turn"])
+async def test_message_pinned_while_a_compaction_is_made_stays(
+    engine: Engine, server: ModelServer, by: str
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    pinned = (await engine.messages(session))[2]
+    server.plan(stall() + say(SUMMARY), model="small")
+    words = engine.account.compact(session) if by == "person" else engine.say(session, WORDS)
+    asked = asyncio.create_task(words)
+    await eventually(lambda: _is_asked(server))
+    await engine.account.pin(session, pinned.id)
+    next(r for r in server.requests if r.model == "small").release()
+    await asked
+    assert plain_text(pinned.parts) in await engine.texts(session)
+    assert await epoch(engine, session) == 0
+    assert (await engine.say(session, "And?")).state == "completed"
+
+
 async def test_short_conversation_has_nothing_to_gain(engine: Engine, server: ModelServer) -> None:
     session = await engine.session()
     await engine.say(session, "Hello")

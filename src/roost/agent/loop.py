@@ -13,7 +13,7 @@ from roost.agent.execution import Execution
 from roost.agent.journal import Journal
 from roost.agent.model import Model
 from roost.core.compaction import Trigger
-from roost.core.errors import ContextTooLong, ModelTransient, NoAnswer, QueueChanged
+from roost.core.errors import Conflict, ContextTooLong, ModelTransient, NoAnswer, QueueChanged
 from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import BlobId, new_message_id
 from roost.core.messages import (
@@ -215,7 +215,12 @@ class Agent:
             return None
         for usage in compaction.usage:
             budget.add(usage)
-        messages, epoch, head = await journal.compact(compaction)
+        try:
+            messages, epoch, head = await journal.compact(compaction)
+        except Conflict:
+            # Someone pinned a message of it meanwhile; the turn goes on with what it has.
+            self._hopeless = len(self._messages) + _HOPE
+            return None
         self.load(messages, Position(epoch, head))
         smaller = await self._request(journal, budget)
         if self._compactor.is_due(smaller, self.size):

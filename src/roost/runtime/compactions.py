@@ -15,7 +15,7 @@ import structlog
 from roost.agent.prompt import thaw_tools
 from roost.core.clock import Clock
 from roost.core.compaction import Compaction, Trigger
-from roost.core.errors import Conflict, EpochPassed, NotFound, RoostError
+from roost.core.errors import Conflict, NotFound, RoostError
 from roost.core.ids import SessionId, UserId
 from roost.core.turns import TurnEnd
 from roost.llm.base import Request
@@ -100,8 +100,8 @@ class Compactions:
             try:
                 write = partial(mine.history.compact, session, lease.token, made)
                 await persisted(write)
-            except EpochPassed:
-                return None
+            except Conflict:
+                return None  # rewritten, or a message of it pinned, while it was made
         self._hub.changed(session)
         return made
 

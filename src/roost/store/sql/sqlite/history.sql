@@ -176,3 +176,8 @@ WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 -- name: copy_blob_names
 INSERT INTO session_blobs (session_id, blob_id)
 SELECT :branch, blob_id FROM session_blobs WHERE session_id = :session;
+
+-- What someone pinned after a compaction was planned.
+-- name: pinned_among
+SELECT m.id FROM json_each(:ids) j CROSS JOIN messages m ON m.id = j.value
+WHERE m.session_id = :session AND m.pinned LIMIT 1;

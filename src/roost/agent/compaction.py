@@ -217,6 +217,7 @@ def _compaction(replacements: Sequence[Replacement], replaced: Sequence[Message]
         trigger="",
         replaced=tuple([message.id for message in replaced]),
         replacements=tuple(replacements),
+        spares_pinned=True,
     )
 
 

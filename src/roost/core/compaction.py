@@ -33,3 +33,5 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     tokens_before: int | None = None
     tokens_after: int | None = None
     usage: tuple[Usage, ...] = ()
+    spares_pinned: bool = False
+    """It was planned around what is pinned: refused if something of it has been pinned since."""

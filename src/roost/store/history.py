@@ -203,7 +203,8 @@ class Histories:
         head = yield from enter(self._user, session, token, active=False)
         if head.epoch != compaction.epoch:
             raise EpochPassed(expected=compaction.epoch, actual=head.epoch)
-        if (yield query("pinned_among", session=session, ids=_json(compaction.replaced))):
+        ids = _json(compaction.replaced if compaction.spares_pinned else ())
+        if (yield query("pinned_among", session=session, ids=ids)):
             raise Conflict("A message that was to be replaced is pinned. Nothing was changed.")
         epoch = yield from self._open(session, head, "compaction", _detail(compaction))
         rows = yield query(

@@ -17,6 +17,7 @@ from roost.core.settings import (
     KINDS,
     TABLE_KIND,
     BaseUrl,
+    Choice,
     Count,
     Dollars,
     Given,
@@ -25,8 +26,11 @@ from roost.core.settings import (
     Money,
     Percent,
     Port,
+    SandboxName,
     ScopeName,
+    SearchName,
     SettingPath,
+    ToolsetName,
     VariableName,
     VendorName,
     WireName,
@@ -61,7 +65,53 @@ class AgentsConfig(msgspec.Struct, frozen=True):
 
 
 class ApprovalsConfig(msgspec.Struct, frozen=True):
+    """Rules are written `tool` or `tool: pattern`. Of those that match, deny goes before ask, and
+    ask before allow."""
+
     ttl: timedelta = timedelta(days=1)
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class ToolsConfig(msgspec.Struct, frozen=True):
+    """`toolset` is what sessions begin with that choose none."""
+
+    toolset: ToolsetName = "full"
+    subagents: Count = Count(4)
+    subagent_depth: Count = Count(2)
+
+
+class WorkspacesConfig(msgspec.Struct, frozen=True):
+    """`read` and `write` are folders of this machine that agents may use besides their own; what is
+    under `disk_floor` (in megabytes) of free disk is left free."""
+
+    sandbox: SandboxName = "auto"
+    idle_ttl: timedelta = timedelta(hours=12)
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    processes: Count = Count(256)
+    memory: Count | None = None
+    disk_floor: Count = Count(500)
+
+
+class WebConfig(msgspec.Struct, frozen=True):
+    """`url` is where a search service of one's own is; `options` may hold its `key`."""
+
+    search: SearchName = "none"
+    url: BaseUrl | None = None
+    options: Mapping[str, Key] = {}
+    browser: Choice = "yes"
+
+
+class McpConfig(msgspec.Struct, frozen=True):
+    """A server of tools: a command to run, or an address."""
+
+    command: tuple[str, ...] = ()
+    url: BaseUrl | None = None
+    environment: Mapping[VariableName, Key] = {}
+    headers: Mapping[str, Key] = {}
+    timeout: timedelta = timedelta(seconds=60)
 
 
 class CompactionConfig(msgspec.Struct, frozen=True):
@@ -146,6 +196,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     leases: LeaseConfig = LeaseConfig()
     agents: AgentsConfig = AgentsConfig()
     approvals: ApprovalsConfig = ApprovalsConfig()
+    tools: ToolsConfig = ToolsConfig()
+    workspaces: WorkspacesConfig = WorkspacesConfig()
+    web: WebConfig = WebConfig()
+    mcp: Mapping[str, McpConfig] = {}
     compaction: CompactionConfig = CompactionConfig()
     memory: MemoryConfig = MemoryConfig()
     recovery: RecoveryConfig = RecoveryConfig()

@@ -10,6 +10,8 @@ RoostError
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
 ├── SummaryFailed       a conversation could not be summed up
+├── WorkspaceError      a workspace can't do it
+│   └── WorkspaceGone       it ended, with all that ran in it
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
 │   ├── SettingWrong
@@ -100,6 +102,14 @@ class Budget(RoostError):
 class SummaryFailed(RoostError):
     """The conversation could not be summed up: no model did it. Nothing was changed. Try again
     later, or choose another with models.small."""
+
+
+class WorkspaceError(RoostError):
+    """The workspace can't do this: {detail}"""
+
+
+class WorkspaceGone(WorkspaceError):
+    """The workspace has ended: {detail}"""
 
 
 class ConfigError(RoostError):

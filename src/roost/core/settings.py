@@ -42,6 +42,10 @@ Count = NewType("Count", int)
 Percent = NewType("Percent", int)
 ScopeName = NewType("ScopeName", str)
 """Names one part of a memory's scope."""
+SandboxName = Literal["auto", "bubblewrap", "local", "none"]
+SearchName = Literal["none", "searxng", "brave", "tavily"]
+ToolsetName = Literal["chat", "files", "terminal", "browser", "full"]
+Choice = Literal["yes", "no"]
 
 SettingPath = tuple[str, ...]
 """Where a setting is, one name for each level. In a pattern, `*` is a name someone chose."""
@@ -166,6 +170,13 @@ def _headers(value: object) -> dict[str, Key]:
     return {name.lower(): _key(text) for name, text in headers.items()}
 
 
+def _environment(value: object) -> dict[VariableName, Key]:
+    if not isinstance(value, dict):
+        raise ValueError("not a table")
+    given = cast("dict[str, object]", value)
+    return {_variable(name): _key(text) for name, text in given.items()}
+
+
 def _table(_: object) -> dict[str, object]:
     return {}
 
@@ -198,11 +209,18 @@ KINDS: Mapping[Any, Kind] = {
     ScopeName: Kind("a name in small letters, such as default", _scope_name),
     VendorName: _one_of(VendorName),
     WireName: _one_of(WireName),
+    SandboxName: _one_of(SandboxName),
+    SearchName: _one_of(SearchName),
+    ToolsetName: _one_of(ToolsetName),
+    Choice: _one_of(Choice),
     BaseUrl: Kind(
         'an address such as "https://example.com/v1", without a password', _base_url, secret=True
     ),
     VariableName: Kind("the name of an environment variable", _variable, secret=True),
     Mapping[str, Key]: Kind('a table of texts such as { x-team = "birds" }', _headers, secret=True),
+    Mapping[VariableName, Key]: Kind(
+        'a table of texts such as { TOKEN = "abc" }', _environment, secret=True
+    ),
 }
 
 

@@ -1,14 +1,14 @@
 """What a tool is, what it is given when it runs, and what it answers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from hashlib import blake2b
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from roost.core.approvals import Approval, Question
+from roost.core.approvals import Approval, ApprovalKind
 from roost.core.errors import ConfigError
-from roost.core.ids import SessionId, ToolCallId, TurnId, UserId
+from roost.core.ids import BlobId, SessionId, ToolCallId, TurnId, UserId
 from roost.core.messages import FilePart, ImagePart, TextPart
 from roost.llm.base import ToolSchema
 
@@ -29,15 +29,43 @@ class ToolOutput(msgspec.Struct, frozen=True):
         return cls((TextPart(text.encode("utf-8", "replace").decode()),), error)
 
 
+Allowed = Literal["by default", "by rule", "by a person"]
+"""Who let a call run. A rule is about what a command says, so what it lets through must not mean
+something else here: it runs in a fresh shell."""
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call would do, told before it does anything, for whoever decides about it.
+
+    `does` is a line for people ("Run a command"), `subject` exactly what: the command, the path,
+    the address. Rules match the subject, word by word if it is a `command` for a shell. It `asks` a
+    person unless a rule allows it, and says `why`. An answer holds for this intent alone; if any of
+    it has changed when the answer comes, it is asked again. A `question` always asks: its subject
+    is the question itself, its `choices` are offered."""
+
+    does: str
+    subject: str
+    command: bool = False
+    asks: bool = False
+    why: str = ""
+    kind: ApprovalKind = "approval"
+    choices: tuple[str, ...] = ()
+    directory: str | None = None
+    workspace: str | None = None
+
+
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a tool works for. `show` is for output as it comes: people see it, the model does not.
-    `approval` is what a person said, if the tool asked."""
+    """Whom a tool works for, and what it may use. `show` is for output as it comes: people see it,
+    the model does not. `keep` stores bytes (a picture, a long output) that a result can then name.
+    `approval` is what a person said, if they were asked."""
 
     user: UserId
     session: SessionId
     turn: TurnId
     call: ToolCallId
     show: Callable[[str], None]
+    keep: Callable[[bytes, str], Awaitable[BlobId]]
+    allowed: Allowed = "by default"
     approval: Approval | None = None
 
 
@@ -57,8 +85,9 @@ class Tool(Protocol):
         """How long it may take."""
         ...
 
-    async def question(self, arguments: str, context: ToolContext) -> Question | None:
-        """What a person has to answer before it may run. Nothing has happened yet, nor may it."""
+    async def intent(self, arguments: str, context: ToolContext) -> Intent | None:
+        """What the call would do; None if nobody needs to know. Nothing has happened yet, nor may
+        it."""
         ...
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput: ...

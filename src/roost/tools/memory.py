@@ -65,7 +65,7 @@ class MemoryTool:
         self._memory = memory
         self._profile = profile
 
-    async def question(self, arguments: str, context: ToolContext) -> None:
+    async def intent(self, arguments: str, context: ToolContext) -> None:
         return None
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

@@ -35,7 +35,7 @@ class Agent:
             show=lambda text: None,
         )
         written = msgspec.json.encode({"action": action, **arguments}).decode()
-        assert await self._tool.question(written, context) is None
+        assert await self._tool.intent(written, context) is None
         return plain_text((await self._tool.run(written, context)).content)
 
     async def remember(self, text: str, **arguments: object) -> FactId:

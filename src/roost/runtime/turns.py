@@ -52,9 +52,12 @@ class Turns:
         """How many turns run."""
         return len(self._runs)
 
-    def is_running(self, session: SessionId) -> bool:
+    def running(self, session: SessionId) -> TurnId | None:
         run = self._runs.get(session)
-        return run is not None and not run.settled
+        return None if run is None or run.settled else run.claimed.turn.id
+
+    def is_running(self, session: SessionId) -> bool:
+        return self.running(session) is not None
 
     # Taking turns.
 

@@ -11,6 +11,7 @@ RoostError
 ├── Budget              a limit that was set is reached
 ├── SummaryFailed       a conversation could not be summed up
 ├── WorkspaceError      a workspace can't do it
+│   ├── AddressRefused      an address that agents may not reach
 │   └── WorkspaceGone       it ended, with all that ran in it
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
@@ -106,6 +107,10 @@ class SummaryFailed(RoostError):
 
 class WorkspaceError(RoostError):
     """The workspace can't do this: {detail}"""
+
+
+class AddressRefused(WorkspaceError):
+    """{address} can't be reached from here: {detail}"""
 
 
 class WorkspaceGone(WorkspaceError):

@@ -11,7 +11,6 @@ from typing import TypeVar
 import aiohttp
 import msgspec
 
-from roost.core.approvals import Question
 from roost.core.clock import Clock
 from roost.core.config import Config, ModelsConfig, ProviderConfig, ServerConfig
 from roost.core.events import (
@@ -37,9 +36,11 @@ from roost.runtime.account import Account, Parts
 from roost.runtime.building import Builder
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
-from roost.tools.base import Tool, Toolbox, ToolContext, ToolOutput
+from roost.tools.base import Intent, Tool, Toolbox, ToolContext, ToolOutput
 
 T = TypeVar("T")
+
+ASKS = Intent(does="Do it", subject="Sure?", asks=True)
 
 SECONDS = 20
 
@@ -54,7 +55,7 @@ class FunctionTool:
         *,
         parallel: bool = True,
         seconds: float = 10.0,
-        asks: Callable[[str, ToolContext], Question | None] | None = None,
+        asks: Intent | None = None,
     ) -> None:
         parameters = msgspec.Raw(b'{"type":"object","properties":{"text":{"type":"string"}}}')
         self.schema = ToolSchema(name, f"The tool {name}.", parameters)
@@ -63,8 +64,8 @@ class FunctionTool:
         self._run = run
         self._asks = asks
 
-    async def question(self, arguments: str, context: ToolContext) -> Question | None:
-        return None if self._asks is None else self._asks(arguments, context)
+    async def intent(self, arguments: str, context: ToolContext) -> Intent | None:
+        return self._asks
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
         return ToolOutput.of(await self._run(arguments, context))

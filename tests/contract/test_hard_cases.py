@@ -7,22 +7,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roost.core.approvals import Question
 from roost.core.clock import SystemClock
 from roost.core.config import LimitsConfig
 from roost.core.errors import Conflict
-from roost.core.ids import BlobId, SessionId, ToolCallId, new_approval_id
+from roost.core.ids import BlobId, SessionId
 from roost.core.messages import ImagePart, ToolResultPart, plain_text
 from roost.core.settings import Count
 from roost.core.turns import Turn
 from roost.testing.models import ModelServer, call, finish, say, stall
 from roost.tools.base import Tool, ToolContext, ToolOutput
-from tests.engine import ECHO, Engine, FunctionTool, eventually, said, started
+from tests.engine import ASKS, ECHO, Engine, FunctionTool, eventually, said, started
 
 
 class Images(FunctionTool):
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
         return ToolOutput((ImagePart(BlobId("0" * 64), "image/png", "gone.png"),))
+
+
+class Speechless(FunctionTool):
+    async def intent(self, arguments: str, context: ToolContext) -> None:
+        raise OSError("no idea")
 
 
 async def _nothing(arguments: str, context: ToolContext) -> str:
@@ -51,27 +55,14 @@ async def _talkative(arguments: str, context: ToolContext) -> str:
     return "word " * 200_000
 
 
-def _asks(arguments: str, context: ToolContext) -> Question:
-    return _question(context.call)
-
-
-def _asks_for_another(arguments: str, context: ToolContext) -> Question:
-    return _question(ToolCallId("cal_another"))
-
-
-def _question(call: ToolCallId) -> Question:
-    body = '{"text":"Sure?"}'
-    return Question(id=new_approval_id(), call=call, kind="approval", arguments=b"", body=body)
-
-
 TOOLS: tuple[Tool, ...] = (
     ECHO,
     Images("images", _nothing),
     FunctionTool("cancelled", _cancelled_within),
     FunctionTool("stubborn", _stubborn, seconds=0.2),
     FunctionTool("talkative", _talkative),
-    FunctionTool("asks", _nothing, asks=_asks),
-    FunctionTool("confused", _nothing, asks=_asks_for_another),
+    FunctionTool("asks", _nothing, asks=ASKS),
+    Speechless("speechless", _nothing),
 )
 
 
@@ -113,12 +104,13 @@ async def test_tool_that_is_cancelled_from_within_failed(
 
 
 @pytest.mark.contract("D12")
-async def test_question_for_another_call_fails_the_turn(
+async def test_tool_that_can_not_say_what_it_would_do_is_not_run(
     engine: Engine, server: ModelServer
 ) -> None:
-    server.plan(call("confused", {}))
+    server.plan(call("speechless", {}), say("Never mind."))
     session = await engine.session()
-    assert (await engine.say(session)).state == "failed"
+    assert (await engine.say(session)).state == "completed"
+    assert "Not run" in await result_of(engine, session)
     await goes_on(engine, session)
 
 

@@ -7,19 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roost.core.approvals import Question
 from roost.core.clock import SystemClock
 from roost.core.config import Config, RecoveryConfig, ServerConfig
 from roost.core.errors import Conflict
 from roost.core.events import Changed, MessageAdded, TurnUpdated
-from roost.core.ids import SessionId, new_approval_id
+from roost.core.ids import SessionId
 from roost.core.messages import Part, ToolResultPart, plain_text
 from roost.core.turns import Turn
 from roost.runtime.turn_run import BROKE_OFF
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
-from tests.engine import ECHO, Engine, FunctionTool, config_for, eventually, said, started
+from tests.engine import ASKS, ECHO, Engine, FunctionTool, config_for, eventually, said, started
 from tests.store_driver import new_turn
 
 WINDOW = timedelta(minutes=10)
@@ -388,19 +387,13 @@ async def test_call_that_was_still_being_written_gets_a_result(
 # People.
 
 
-def _question(arguments: str, context: ToolContext) -> Question:
-    return Question(
-        id=new_approval_id(), call=context.call, kind="approval", arguments=b"", body="{}"
-    )
-
-
 @pytest.mark.contract("D3", "E5")
 async def test_turn_that_waits_for_a_person_survives_a_crash(
     folder: Path, server: ModelServer
 ) -> None:
     effects = Effects()
     effects.leave.set()
-    careful = FunctionTool("careful", effects.run, asks=_question)
+    careful = FunctionTool("careful", effects.run, asks=ASKS)
     async with started(Engine(folder, server, clock=SystemClock(), tools=(careful,))) as engine:
         server.plan(call("careful", {}))
         session = await engine.session()

@@ -7,18 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roost.core.approvals import Question
 from roost.core.clock import SystemClock
 from roost.core.config import LimitsConfig, ModelsConfig
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
 from roost.core.events import Changed
-from roost.core.ids import new_approval_id
 from roost.core.messages import ContextPart, Part, TextPart, ToolResultPart, plain_text
 from roost.core.settings import Count
 from roost.store.sessions import SessionPatch
 from roost.testing import faults
 from roost.testing.models import ModelServer, Reply, call, cut, fail, nothing, say, stall
-from roost.tools.base import ToolContext
+from roost.tools.base import Intent, ToolContext
 from tests.engine import ECHO, Engine, FunctionTool, eventually, said, started, states
 
 
@@ -27,14 +25,7 @@ async def _answered(arguments: str, context: ToolContext) -> str:
     return context.approval.answer or ""
 
 
-def _question(arguments: str, context: ToolContext) -> Question:
-    return Question(
-        id=new_approval_id(),
-        call=context.call,
-        kind="question",
-        arguments=b"",
-        body='{"text":"Which colour?"}',
-    )
+_QUESTION = Intent(does="Ask", subject="Which colour?", kind="question")
 
 
 def _words(part: Part) -> str:
@@ -404,7 +395,7 @@ async def test_delete_cancels_the_turn_and_removes_the_session(
 async def test_turn_waits_for_a_person_and_goes_on_with_the_answer(
     folder: Path, server: ModelServer
 ) -> None:
-    tool = FunctionTool("ask", _answered, asks=_question)
+    tool = FunctionTool("ask", _answered, asks=_QUESTION)
     async with started(Engine(folder, server, clock=SystemClock(), tools=(tool, ECHO))) as engine:
         server.plan(call("echo", {"text": "1"}) + call("ask", {}) + call("echo", {"text": "2"}))
         session = await engine.session()
@@ -424,7 +415,7 @@ async def test_turn_waits_for_a_person_and_goes_on_with_the_answer(
 
 
 async def test_parked_turn_can_be_cancelled(folder: Path, server: ModelServer) -> None:
-    tool = FunctionTool("ask", _answered, asks=_question)
+    tool = FunctionTool("ask", _answered, asks=_QUESTION)
     async with started(Engine(folder, server, clock=SystemClock(), tools=(tool,))) as engine:
         server.plan(call("ask", {}))
         session = await engine.session()

@@ -20,10 +20,9 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from roost.core.approvals import Question
 from roost.core.config import Config, ModelsConfig, ProviderConfig, ServerConfig
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
-from roost.core.ids import BlobId, SessionId, new_approval_id, new_turn_id
+from roost.core.ids import BlobId, SessionId, new_turn_id
 from roost.core.keys import Key
 from roost.core.messages import FilePart, TextPart
 from roost.core.settings import BaseUrl
@@ -36,7 +35,7 @@ from roost.store.work import Checkpoint, Tick, Work
 from roost.testing import faults
 from roost.tools.base import Tool, ToolContext
 from roost.wiring import running
-from tests.engine import FunctionTool
+from tests.engine import ASKS, FunctionTool
 from tests.faults.engine_lines import (
     Accepted,
     Born,
@@ -104,15 +103,10 @@ def tools_of(folder: Path) -> tuple[Tool, ...]:
             await asyncio.sleep(0.04)
         return done
 
-    def question(arguments: str, context: ToolContext) -> Question:
-        return Question(
-            id=new_approval_id(), call=context.call, kind="approval", arguments=b"", body="{}"
-        )
-
     return (
         FunctionTool("quick", quick),
         FunctionTool("slow", slow, parallel=False),
-        FunctionTool("careful", quick, asks=question),
+        FunctionTool("careful", quick, asks=ASKS),
     )
 
 

@@ -7,14 +7,15 @@ from itertools import groupby
 import msgspec
 import structlog
 
+from roost.agent.approvals import decide, holds, question
 from roost.agent.journal import Journal
-from roost.core.approvals import Approval, Question
-from roost.core.errors import InvalidInput
+from roost.core.approvals import Approval, Question, Rule
+from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import ToolOutputDelta
 from roost.core.ids import ToolCallId
 from roost.core.messages import FilePart, ImagePart, TextPart, ToolResultPart
 from roost.core.turns import ToolCall, ToolCallState
-from roost.tools.base import Tool, Toolbox, ToolContext, ToolError, ToolOutput
+from roost.tools.base import Allowed, Intent, Tool, Toolbox, ToolContext, ToolError, ToolOutput
 
 log = structlog.stdlib.get_logger("roost.agent")
 
@@ -26,6 +27,8 @@ SHOWN = 200_000
 LONGEST = 200_000
 """Characters of a result; what a tool wants to keep whole belongs in a file."""
 
+_OPEN = ("requested", "waiting")
+_YES = ("approved", "answered")
 _NOT_JSON = "Not run: the arguments are not a whole JSON object. Write them again."
 
 LEFT_ALONE: set[asyncio.Task[ToolOutput]] = set()
@@ -33,10 +36,15 @@ LEFT_ALONE: set[asyncio.Task[ToolOutput]] = set()
 
 
 class Execution:
-    def __init__(self, tools: Toolbox, journal: Journal) -> None:
+    """`rules` hold for everyone here; the user's own come with the journal."""
+
+    def __init__(self, tools: Toolbox, journal: Journal, *, rules: Sequence[Rule] = ()) -> None:
         self._tools = tools
         self._journal = journal
+        self._rules = rules
         self._approvals: Mapping[ToolCallId, Approval] = {}
+        self._allowed: dict[ToolCallId, Allowed] = {}
+        self._not_run: dict[ToolCallId, tuple[ToolCallState, str]] = {}
 
     async def run(self, calls: Sequence[ToolCall]) -> dict[ToolCallId, ToolResultPart] | None:
         """The result of every call, or None once the turn is parked to ask a person.
@@ -45,6 +53,7 @@ class Execution:
         """
         if any(call.state == "waiting" for call in calls):
             self._approvals = await self._journal.approvals()
+        self._rules = (*self._rules, *await self._journal.rules())
         results: dict[ToolCallId, ToolResultPart] = {}
         for group in self._groups(calls):
             if questions := await self._questions(group):
@@ -78,21 +87,41 @@ class Execution:
         return tool is not None and tool.parallel
 
     async def _questions(self, calls: Sequence[ToolCall]) -> tuple[Question, ...]:
-        asked = [await self._question(call) for call in calls if call.state == "requested"]
+        asked = [await self._question(call) for call in calls if call.state in _OPEN]
         return tuple([question for question in asked if question is not None])
 
     async def _question(self, call: ToolCall) -> Question | None:
+        """What a person has to be asked before this may run; asked again if what they answered is
+        not what would run now."""
         tool = self._tools.find(call.name)
+        approval = self._approvals.get(call.call)
+        if tool is None or (approval is not None and approval.state not in _YES):
+            return None
         try:
-            return (
-                None if tool is None else await tool.question(call.arguments, self._context(call))
-            )
-        except ToolError:
-            return None  # `run` will say it to the model
+            async with asyncio.timeout(QUESTION):
+                intent = await tool.intent(call.arguments, self._context(call))
+        except ToolError as error:
+            self._not_run[call.call] = "failed", str(error)
+            return None
+        except Exception as error:
+            log.exception("a tool can't say what it would do", tool=call.name, call=call.call)
+            self._not_run[call.call] = "failed", f"Not run: {type(error).__name__}: {error}"
+            return None
+        verdict = decide(call.name, intent, self._rules)
+        if verdict.decision == "deny":
+            self._not_run[call.call] = "denied", f"Not run: a rule forbids it ({verdict.rule})."
+        elif approval is not None and holds(approval, call, intent):
+            self._allowed[call.call] = "by a person"
+        elif verdict.decision == "ask":
+            assert intent is not None or verdict.rule is not None, "only these ask"
+            return question(call, intent or _unsaid(call))
+        else:
+            self._allowed[call.call] = verdict.allowed
+        return None
 
     async def _result(self, call: ToolCall) -> ToolResultPart:
         """What a call comes to, once: a result that is there is not made again."""
-        if call.state not in ("requested", "waiting"):
+        if call.state not in _OPEN:
             for part in call.result or ():
                 if isinstance(part, ToolResultPart):
                     return part
@@ -103,8 +132,10 @@ class Execution:
             return await self._settle(call, "failed", _error(f"There is no tool {call.name}."))
         if not _is_whole(call.arguments):
             return await self._settle(call, "failed", _error(_NOT_JSON))
-        allowed = approval is not None and approval.state in ("approved", "answered")
-        if call.state == "waiting" and not allowed:
+        if call.call in self._not_run:
+            state, why = self._not_run[call.call]
+            return await self._settle(call, state, _error(why))
+        if call.state == "waiting" and (approval is None or approval.state not in _YES):
             return await self._settle(call, "denied", _error(_refusal(approval)))
         await self._journal.move(call.call, "running")
         output = await self._run(tool, call, approval)
@@ -126,7 +157,7 @@ class Execution:
         error = work.exception()
         if error is None:
             return _bounded(work.result())
-        if not isinstance(error, ToolError):
+        if not isinstance(error, ToolError | RoostError):
             log.error("a tool failed", tool=call.name, call=call.call, exc_info=error)
             return _error(f"The tool failed: {type(error).__name__}: {error}")
         return _error(str(error))
@@ -160,8 +191,15 @@ class Execution:
             turn=self._journal.turn.id,
             call=call.call,
             show=show,
+            keep=self._journal.keep,
+            allowed=self._allowed.get(call.call, "by default"),
             approval=approval,
         )
+
+
+def _unsaid(call: ToolCall) -> Intent:
+    """A rule asks about a tool that says nothing of what it does."""
+    return Intent(does=f"Use {call.name}", subject=call.arguments)
 
 
 def _error(text: str) -> ToolOutput:

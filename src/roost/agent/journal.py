@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from roost.core.approvals import Approval, Question
+from roost.core.approvals import Approval, Question, Rule
 from roost.core.compaction import Compaction
 from roost.core.events import Delta
 from roost.core.ids import BlobId, ToolCallId, UserId
@@ -62,6 +62,14 @@ class Journal(Protocol):
 
     async def approvals(self) -> Mapping[ToolCallId, Approval]:
         """What was asked for this turn's tool calls, each at its latest."""
+        ...
+
+    async def rules(self) -> Sequence[Rule]:
+        """What the user has settled for this session, or for all of theirs."""
+        ...
+
+    async def keep(self, data: bytes, media_type: str) -> BlobId:
+        """Store what a tool's result will name."""
         ...
 
     async def read(self, blobs: Sequence[BlobId]) -> Mapping[BlobId, bytes]:

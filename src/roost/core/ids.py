@@ -13,6 +13,7 @@ MessageId = NewType("MessageId", str)
 ToolCallId = NewType("ToolCallId", str)
 BlobId = NewType("BlobId", str)
 ApprovalId = NewType("ApprovalId", str)
+RuleId = NewType("RuleId", str)
 FactId = NewType("FactId", str)
 Token = NewType("Token", int)
 """A fencing token: grows with every claim of a lease, never goes back."""
@@ -93,6 +94,10 @@ def new_tool_call_id() -> ToolCallId:
 
 def new_approval_id() -> ApprovalId:
     return ApprovalId("apr_" + _encode(_sequence.next()))
+
+
+def new_rule_id() -> RuleId:
+    return RuleId("rul_" + _encode(_sequence.next()))
 
 
 def new_fact_id() -> FactId:

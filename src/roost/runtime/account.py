@@ -5,17 +5,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple
 
+import msgspec
+
 from roost.agent.loop import Agent
-from roost.core.approvals import Approval, Decision
+from roost.core.approvals import Approval, Decision, Keep, Rule, RuleDecision, parse_rule
 from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import Changed, Cursor, SessionEvent, Snapshot, TurnUpdated
 from roost.core.ids import (
     ApprovalId,
     MessageId,
+    RuleId,
     SessionId,
     TurnId,
     UserId,
+    new_rule_id,
     new_session_id,
     new_turn_id,
 )
@@ -389,14 +393,53 @@ class Account:
         *,
         answer: str | None = None,
         route: str | None = None,
+        keep: Keep = "once",
+        pattern: str | None = None,
     ) -> Approval:
-        """Say yes, no, or what was asked for. It counts once; the turn goes on with it."""
+        """Say yes, no, or what was asked for. It counts once; the turn goes on with it. A yes or a
+        no may hold for the session, or always: for exactly this, or for what `pattern` matches."""
+        check_text((answer, pattern), "answer")
+        rule = None if keep == "once" else await self._rule(approval, decision, keep, pattern)
         given = await self._store.approvals.answer(
-            approval, decision, answer=answer, by=self._user, on=route
+            approval, decision, answer=answer, by=self._user, on=route, rule=rule
         )
         self._hub.changed(given.session)
         self._turns.wake()
         return given
+
+    async def _rule(
+        self, approval: ApprovalId, decision: Decision, keep: Keep, pattern: str | None
+    ) -> Rule:
+        found = await self._store.approvals.get(approval)
+        if found.kind != "approval" or decision == "answered":
+            raise InvalidInput("Only a yes or a no can hold for more than once.")
+        calls = await self._store.turns.tool_calls(found.turn)
+        (tool,) = [call.name for call in calls if call.call == found.call]
+        return Rule(
+            id=new_rule_id(),
+            tool=tool,
+            pattern=pattern or found.asked.rule,
+            decision="allow" if decision == "approved" else "deny",
+            session=found.session if keep == "session" else None,
+        )
+
+    async def rules(self) -> Sequence[Rule]:
+        """What this user has settled about tools, the oldest first."""
+        return await self._store.rules.all()
+
+    async def add_rule(
+        self, text: str, decision: RuleDecision, *, session: SessionId | None = None
+    ) -> Rule:
+        """`tool` or `tool: pattern`, for one session or for all."""
+        rule = parse_rule(text, decision, id=new_rule_id())
+        if session is not None:
+            await self.session(session)  # whose it is
+            rule = msgspec.structs.replace(rule, session=session)
+        await self._store.rules.add(rule)
+        return rule
+
+    async def remove_rule(self, rule: RuleId) -> None:
+        await self._store.rules.remove(rule)
 
     # Reading.
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from roost.core.approvals import Approval, Question
+from roost.core.approvals import Approval, Question, Rule
 from roost.core.compaction import Compaction
 from roost.core.errors import Conflict
 from roost.core.events import Delta
@@ -166,6 +166,12 @@ class TurnJournal:
     async def approvals(self) -> Mapping[ToolCallId, Approval]:
         found = await persisted(partial(self._store.approvals.of, self.turn.id))
         return {approval.call: approval for approval in found}
+
+    async def rules(self) -> Sequence[Rule]:
+        return await persisted(partial(self._store.rules.of, self.turn.session))
+
+    async def keep(self, data: bytes, media_type: str) -> BlobId:
+        return (await self._store.blobs.put_bytes(data, media_type)).id
 
     async def read(self, blobs: Sequence[BlobId]) -> Mapping[BlobId, bytes]:
         return {blob: await self._store.blobs.read_bytes(blob) for blob in blobs}

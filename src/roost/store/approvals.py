@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roost.core.approvals import Approval, ApprovalState, Decision, Question
+from roost.core.approvals import Approval, ApprovalState, Decision, Question, Rule
 from roost.core.errors import Conflict, NotFound
 from roost.core.events import ApprovalUpdated, Event
 from roost.core.ids import ApprovalId, SessionId, ToolCallId, TurnId, UserId
@@ -18,6 +18,7 @@ from roost.store.operations import (
     reading,
     writing,
 )
+from roost.store.rules import add_rule
 from roost.store.tool_calls import move_call
 from roost.store.writes import enter, record
 
@@ -97,8 +98,10 @@ class Approvals:
         answer: str | None,
         by: str,
         on: str | None,
+        rule: Rule | None = None,
     ) -> Operation[Approval]:
-        """Answer a question, once (E5). The same answer again is harmless, another is refused."""
+        """Answer a question, once (E5). The same answer again is harmless, another is refused. With
+        it goes a rule, if the answer is to hold for more than this."""
         found = yield from self._load(approval)
         if (found.state, found.answer) == (decision, answer):
             return found
@@ -109,6 +112,8 @@ class Approvals:
         )
         if not answered:
             raise Conflict(_SETTLED["expired"])
+        if rule is not None:
+            yield from add_rule(self._user, rule)
         head = yield from enter(self._user, found.session, None)
         event = ApprovalUpdated(approval, found.call, decision)
         yield from record(found.session, head.revision, event)

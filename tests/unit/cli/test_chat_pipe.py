@@ -129,13 +129,10 @@ async def test_ctrl_c_stops_the_turn(room: Room, server: ModelServer, pipe: Pipe
 async def test_question_that_nobody_can_answer_here_waits(
     room: Room, server: ModelServer, pipe: Pipe
 ) -> None:
-    server.plan(call("approval", {"command": "rm"}))
+    server.plan(call("approval", {"text": "rm"}))
     assert await said(room, pipe) == 1
     assert pipe.out == ""
-    assert pipe.err == (
-        "Approval needs your word.\ncommand: rm\n"
-        "The turn waits for your answer. `roost chat` takes it.\n"
-    )
+    assert pipe.err == ("Go ahead?\n  rm\nThe turn waits for your answer. `roost chat` takes it.\n")
     assert len(await room.account.approvals()) == 1
     with pytest.raises(Conflict, match="waits for your answer"):
         await said(room, pipe)

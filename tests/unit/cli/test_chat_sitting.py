@@ -259,23 +259,23 @@ async def test_turn_that_is_under_way_is_followed_from_where_it_is(
 async def test_approval_is_asked_for_and_holds(
     seat: Seat, server: ModelServer, answer: str, outcome: str
 ) -> None:
-    server.plan(call("approval", {"command": "rm \x1b[2J-r nest"}), say("So be it."))
+    server.plan(call("approval", {"text": "rm \x1b[2J-r nest"}), say("So be it."))
     shown = await seat.types("clean up", "perhaps", answer)
-    assert shown[0] == "Approval needs your word.\ncommand: rm [2J-r nest"
+    assert shown[0] == "Go ahead?\n  rm [2J-r nest"
     assert shown[-1] == "So be it."
-    assert seat.person.asked == ["Allow it? yes or no: "] * 2
+    assert seat.person.asked == ["Allow it? yes, session, always or no: "] * 2
     assert [*server.requests[1].results.values()] == [outcome]
 
 
 async def test_question_takes_any_words(seat: Seat, server: ModelServer) -> None:
-    server.plan(call("question", {"question": "Which nest?"}), say("Thanks."))
+    server.plan(call("question", {"text": "Which nest?"}), say("Thanks."))
     shown = await seat.types("clean up", "", 'the "old" one')
     assert shown[0] == "Which nest?"
     assert [*server.requests[1].results.values()] == ['answered the "old" one']
 
 
 async def test_ctrl_c_at_a_question_stops_the_turn(seat: Seat, server: ModelServer) -> None:
-    server.plan(call("approval", {"command": "rm"}))
+    server.plan(call("approval", {"text": "rm"}))
     shown = await seat.types("clean up", Stopped())
     assert shown[-2:] == ["  Approval rm  stopped", "Stopped. Your message is kept."]
 
@@ -283,7 +283,7 @@ async def test_ctrl_c_at_a_question_stops_the_turn(seat: Seat, server: ModelServ
 async def test_question_answered_elsewhere_is_not_asked_any_more(
     seat: Seat, server: ModelServer
 ) -> None:
-    server.plan(call("approval", {"command": "rm"}), say("Done."))
+    server.plan(call("approval", {"text": "rm"}), say("Done."))
     await seat.types("clean up")
     (asked,) = await seat.room.account.approvals()
     await seat.room.account.answer(asked.id, "approved", route="web")

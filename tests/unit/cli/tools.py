@@ -4,10 +4,9 @@ import asyncio
 
 import msgspec
 
-from roost.core.approvals import ApprovalKind, Question
-from roost.core.ids import new_approval_id
+from roost.core.approvals import ApprovalKind
 from roost.llm.base import ToolSchema
-from roost.tools.base import ToolContext, ToolOutput
+from roost.tools.base import Intent, ToolContext, ToolOutput
 
 
 class Ask:
@@ -21,14 +20,9 @@ class Ask:
         self.schema = ToolSchema(kind, "Asks first.", msgspec.Raw(b'{"type":"object"}'))
         self._kind: ApprovalKind = kind
 
-    async def question(self, arguments: str, context: ToolContext) -> Question | None:
-        return Question(
-            id=new_approval_id(),
-            call=context.call,
-            kind=self._kind,
-            arguments=b"hash",
-            body=arguments,
-        )
+    async def intent(self, arguments: str, context: ToolContext) -> Intent:
+        text = msgspec.json.decode(arguments, type=dict[str, str]).get("text", "")
+        return Intent(does="Go ahead", subject=text, kind=self._kind, asks=True)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
         assert context.approval is not None
@@ -47,7 +41,7 @@ class Stubborn:
         self.stopping = asyncio.Event()
         self.may_stop = asyncio.Event()
 
-    async def question(self, arguments: str, context: ToolContext) -> Question | None:
+    async def intent(self, arguments: str, context: ToolContext) -> None:
         return None
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

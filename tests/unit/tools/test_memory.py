@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from roost.core.errors import NotFound
-from roost.core.ids import FactId, SessionId, ToolCallId, new_tool_call_id, new_turn_id
+from roost.core.ids import BlobId, FactId, SessionId, ToolCallId, new_tool_call_id, new_turn_id
 from roost.core.messages import plain_text
 from roost.memory.base import Scope
 from roost.memory.builtin import Builtin
@@ -14,6 +14,10 @@ from roost.tools.base import Tool, ToolContext, ToolError
 from roost.tools.memory import MemoryTool
 from tests.store_driver import Driver
 from tests.unit.memory.remembering import Model
+
+
+async def _keep(data: bytes, media_type: str) -> BlobId:
+    raise AssertionError("memory has nothing to attach")
 
 
 class Agent:
@@ -33,6 +37,7 @@ class Agent:
             turn=new_turn_id(),
             call=self.call or new_tool_call_id(),
             show=lambda text: None,
+            keep=_keep,
         )
         written = msgspec.json.encode({"action": action, **arguments}).decode()
         assert await self._tool.intent(written, context) is None

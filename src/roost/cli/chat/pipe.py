@@ -94,8 +94,7 @@ class Transcript:
         for approval in event.approvals:
             if approval.turn == self.turn and approval.state == "pending":
                 self.close()
-                call = next((each for each in event.calls if each.call == approval.call), None)
-                for line in words.question_lines(approval, call):
+                for line in words.question_lines(approval):
                     self._notes.print(line)
         for each in event.events:
             if isinstance(each, TurnUpdated) and each.turn == self.turn:

@@ -12,19 +12,22 @@ from roost.cli.chat.keys import Signals
 from roost.cli.chat.page import Page
 from roost.cli.chat.prompt import Prompt, Stopped
 from roost.cli.chat.standing import Standing
-from roost.core.approvals import Approval, Decision
+from roost.core.approvals import Approval, Decision, Keep
 from roost.core.errors import Conflict, NotFound, RoostError
 from roost.core.events import SessionEvent
 from roost.core.ids import SessionId
 
-_DECISIONS: dict[str, Decision] = {
-    "y": "approved",
-    "yes": "approved",
-    "n": "denied",
-    "no": "denied",
+_DECISIONS: dict[str, tuple[Decision, Keep]] = {
+    "y": ("approved", "once"),
+    "yes": ("approved", "once"),
+    "session": ("approved", "session"),
+    "always": ("approved", "always"),
+    "n": ("denied", "once"),
+    "no": ("denied", "once"),
 }
 
 
+_ALLOW = "Allow it? yes, session, always or no: "
 _BETWEEN = 0.05
 
 
@@ -155,11 +158,14 @@ class Sitting:
     async def _answer(self, asked: Approval) -> asyncio.Task[None] | None:
         """Put a question, unless someone else answers it first. Ctrl-C stops the turn instead."""
         self._page.pause()
-        self._page.question(words.question_lines(asked, self._standing.call(asked)))
+        self._page.question(words.question_lines(asked))
         try:
-            decision, text = await self._decision(asked)
-            if decision is not None:
-                await self._account.answer(asked.id, decision, answer=text, route=ROUTE)
+            text = await self._said(asked)
+            if text is not None and asked.kind == "question":
+                await self._account.answer(asked.id, "answered", answer=text, route=ROUTE)
+            elif text is not None:
+                decision, keep = _DECISIONS[text]
+                await self._account.answer(asked.id, decision, route=ROUTE, keep=keep)
             await self._until_settled(asked)
         except Stopped:
             return asyncio.create_task(self._cancel())
@@ -168,18 +174,17 @@ class Sitting:
             await self._until_settled(asked)
         return None
 
-    async def _decision(self, asked: Approval) -> tuple[Decision | None, str | None]:
-        hint = "Allow it? yes or no: " if asked.kind == "approval" else "Your answer: "
+    async def _said(self, asked: Approval) -> str | None:
+        """A whole answer; None if it is not needed any more."""
+        hint = _ALLOW if asked.kind == "approval" else "Your answer: "
         while True:
             text = await self._typed(
                 self._prompt.ask(hint), lambda: self._standing.question != asked
             )
-            if text is None:
-                return None, None
-            if asked.kind == "question" and text.strip():
-                return "answered", text
+            if text is None or (asked.kind == "question" and text.strip()):
+                return text
             if asked.kind == "approval" and (said := text.strip().lower()) in _DECISIONS:
-                return _DECISIONS[said], None
+                return said
 
     async def _until_settled(self, asked: Approval) -> None:
         while self._standing.question == asked:

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from roost.core.approvals import Approval
 from roost.core.events import Changed, SessionEvent, Snapshot, TurnUpdated
-from roost.core.ids import ApprovalId, ToolCallId, TurnId
-from roost.core.turns import ENDED, ToolCall, Turn, TurnState
+from roost.core.ids import ApprovalId, TurnId
+from roost.core.turns import ENDED, Turn, TurnState
 
 
 class Standing:
     def __init__(self) -> None:
         self._open: dict[TurnId, TurnState] = {}
         self._asked: dict[ApprovalId, Approval] = {}
-        self._calls: dict[ToolCallId, ToolCall] = {}
 
     @property
     def busy(self) -> bool:
@@ -34,10 +33,6 @@ class Standing:
         """The first that waits for an answer."""
         return next(iter(self._asked.values()), None)
 
-    def call(self, approval: Approval) -> ToolCall | None:
-        """What a question is about."""
-        return self._calls.get(approval.call)
-
     def began(self, turn: Turn) -> None:
         """A turn was handed in here. Its events follow."""
         self._open.setdefault(turn.id, turn.state)
@@ -47,13 +42,12 @@ class Standing:
             live = [] if event.turn is None else [event.turn]
             self._open = {turn.id: turn.state for turn in (*live, *event.queue)}
             self._asked = {}
-            self._calls = {}
-            self._see(event.calls, event.approvals)
+            self._see(event.approvals)
         elif isinstance(event, Changed):
             for each in event.events:
                 if isinstance(each, TurnUpdated):
                     self._move(each)
-            self._see(event.calls, event.approvals)
+            self._see(event.approvals)
 
     def _move(self, event: TurnUpdated) -> None:
         if event.state in ENDED:
@@ -61,8 +55,7 @@ class Standing:
         else:
             self._open[event.turn] = event.state
 
-    def _see(self, calls: Sequence[ToolCall], approvals: Sequence[Approval]) -> None:
-        self._calls |= {call.call: call for call in calls}
+    def _see(self, approvals: Sequence[Approval]) -> None:
         for approval in approvals:
             if approval.state == "pending":
                 self._asked[approval.id] = approval

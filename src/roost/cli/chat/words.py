@@ -16,7 +16,6 @@ _TELLING = ("command", "path", "file", "query", "url", "pattern", "question", "t
 """The arguments that say best what a tool is about to do, the best first."""
 
 _decode_fields = msgspec.json.Decoder(dict[str, object]).decode
-_decode_text = msgspec.json.Decoder(str).decode
 
 
 def one_line(text: str) -> str:
@@ -111,38 +110,17 @@ def call_error(call: ToolCall, lines: int = 3) -> list[str]:
 # Questions.
 
 
-def question_lines(approval: Approval, call: ToolCall | None) -> list[str]:
+def question_lines(approval: Approval) -> list[str]:
     """What a person is asked, whole: what is not shown could be what matters."""
-    lines: list[str] = []
-    if call is not None and approval.kind == "approval":
-        lines.append(f"{verb(call.name)} needs your word.")
-    lines += _body(approval.body)
-    if call is not None and approval.kind == "approval" and len(lines) == 1:
-        lines.append(one_line(call.arguments))
+    asked = approval.asked
+    if approval.kind == "question":
+        return [*_lines(asked.subject), *[f"- {one_line(each)}" for each in asked.choices]]
+    lines = [f"{one_line(asked.does)}?", *[f"  {line}" for line in _lines(asked.subject)]]
+    if asked.why:
+        lines.append(one_line(asked.why))
     if approval.directory:
-        lines.append(f"directory: {one_line(approval.directory)}")
+        lines.append(f"In {one_line(approval.directory)}")
     return lines
-
-
-def _body(body: str) -> list[str]:
-    try:
-        fields = _decode_fields(body)
-    except msgspec.DecodeError:
-        return _lines(_text(body))
-    lines: list[str] = []
-    for name, value in fields.items():
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        first, *more = _lines(text) or [""]
-        label = "" if name in ("question", "text") else f"{one_line(name)}: "
-        lines += [label + first, *more]
-    return lines
-
-
-def _text(body: str) -> str:
-    try:
-        return _decode_text(body)
-    except msgspec.DecodeError:
-        return body
 
 
 def _lines(text: str) -> list[str]:

@@ -62,3 +62,32 @@ WHERE state = 'pending' AND expires_at <= :now
                      AND s.deleted_at IS NULL)
 RETURNING id, call_id, session_id,
     (SELECT user_id FROM sessions WHERE sessions.id = approvals.session_id);
+
+-- The same rule again is the one that is there. A session that is not the user's gets none.
+-- name: insert_rule
+INSERT INTO approval_rules (id, user_id, session_id, tool, pattern, decision, created_at)
+SELECT :id, :user, :session, :tool, :pattern, :decision, :now
+WHERE NOT EXISTS (
+    SELECT 1 FROM approval_rules
+    WHERE user_id = :user AND session_id IS :session AND tool = :tool AND pattern IS :pattern
+        AND decision = :decision
+) AND (:session IS NULL OR EXISTS (
+    SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL
+));
+
+-- approval_rules_of serves both.
+-- name: rules_of_session
+SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
+WHERE user_id = :user AND session_id IS NULL
+UNION ALL
+SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
+WHERE user_id = :user AND session_id = :session
+ORDER BY created_at, id;
+
+-- name: rules_of_user
+SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
+WHERE user_id = :user
+ORDER BY created_at, id;
+
+-- name: delete_rule
+DELETE FROM approval_rules WHERE id = :id AND user_id = :user RETURNING 1;

@@ -99,6 +99,22 @@ class Histories:
         return messages_of(rows)[::-1]
 
     @reading
+    def around(
+        self, session: SessionId, position: int, *, reach: int
+    ) -> Operation[Sequence[Message]]:
+        """The messages about a position, oldest first, with what a compaction replaced there."""
+        _check_page(2 * reach + 1)
+        yield from load_session(self._user, session)
+        rows = yield query(
+            "messages_around",
+            session=session,
+            first=position - reach,
+            last=position + reach,
+            limit=PAGE,
+        )
+        return messages_of(rows)
+
+    @reading
     def snapshot(self, session: SessionId, *, limit: int = 50) -> Operation[Snapshot]:
         """The session as it stands at one moment, with its newest messages: where a subscriber
         begins. What follows is read with `since`, from the snapshot's revision on."""

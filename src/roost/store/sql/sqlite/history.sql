@@ -24,6 +24,14 @@ FROM messages
 WHERE session_id = :session AND gone IS NULL AND position < :before
 ORDER BY position DESC LIMIT :limit;
 
+-- About a place, with what a compaction replaced there; what was undone or cleared is not read.
+-- name: messages_around
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at, m.pinned
+FROM messages m LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+WHERE m.session_id = :session AND m.position BETWEEN :first AND :last
+  AND (m.gone IS NULL OR e.kind = 'compaction')
+ORDER BY m.position, m.born LIMIT :limit;
+
 -- By their ids: the plus keeps the planner from walking the whole history.
 -- name: messages_by_id
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned

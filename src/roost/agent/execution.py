@@ -1,7 +1,8 @@
 """Running the tool calls of one step: in order, side by side where that is safe, asking first."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -9,6 +10,7 @@ import structlog
 
 from roost.agent.approvals import decide, holds, question
 from roost.agent.journal import Journal
+from roost.agent.masking import NO_MASK, Mask
 from roost.core.approvals import Approval, Question, Rule
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import ToolOutputDelta
@@ -35,13 +37,23 @@ LEFT_ALONE: set[asyncio.Task[ToolOutput]] = set()
 """Tools that did not stop. They keep the interpreter from coming to an end by itself."""
 
 
-class Execution:
-    """`rules` hold for everyone here; the user's own come with the journal."""
+class Guard(msgspec.Struct, frozen=True):
+    """What holds for every call: rules for everyone (a user's own come with the journal), and the
+    secrets that no tool's output may show."""
 
-    def __init__(self, tools: Toolbox, journal: Journal, *, rules: Sequence[Rule] = ()) -> None:
+    rules: tuple[Rule, ...] = ()
+    mask: Mask = NO_MASK
+
+
+NO_GUARD = Guard()
+
+
+class Execution:
+    def __init__(self, tools: Toolbox, journal: Journal, guard: Guard = NO_GUARD) -> None:
         self._tools = tools
         self._journal = journal
-        self._rules = rules
+        self._mask = guard.mask
+        self._rules: tuple[Rule, ...] = guard.rules
         self._approvals: Mapping[ToolCallId, Approval] = {}
         self._allowed: dict[ToolCallId, Allowed] = {}
         self._not_run: dict[ToolCallId, tuple[ToolCallState, str]] = {}
@@ -99,7 +111,7 @@ class Execution:
             return None
         try:
             async with asyncio.timeout(QUESTION):
-                intent = await tool.intent(call.arguments, self._context(call))
+                intent = await tool.intent(call.arguments, self._context(call, None, _unseen))
         except ToolError as error:
             self._not_run[call.call] = "failed", str(error)
             return None
@@ -128,13 +140,14 @@ class Execution:
             raise AssertionError(f"{call.call} is {call.state} without a result")
         tool = self._tools.find(call.name)
         approval = self._approvals.get(call.call)
+        failed: ToolCallState = "failed" if call.state == "requested" else "denied"
         if tool is None:
-            return await self._settle(call, "failed", _error(f"There is no tool {call.name}."))
+            return await self._settle(call, failed, _error(f"There is no tool {call.name}."))
         if not _is_whole(call.arguments):
-            return await self._settle(call, "failed", _error(_NOT_JSON))
+            return await self._settle(call, failed, _error(_NOT_JSON))
         if call.call in self._not_run:
             state, why = self._not_run[call.call]
-            return await self._settle(call, state, _error(why))
+            return await self._settle(call, "denied" if state == "denied" else failed, _error(why))
         if call.state == "waiting" and (approval is None or approval.state not in _YES):
             return await self._settle(call, "denied", _error(_refusal(approval)))
         await self._journal.move(call.call, "running")
@@ -143,12 +156,16 @@ class Execution:
 
     async def _run(self, tool: Tool, call: ToolCall, approval: Approval | None) -> ToolOutput:
         """In a task of its own: a tool that does not stop when it is told to holds nobody up."""
-        work = asyncio.create_task(tool.run(call.arguments, self._context(call, approval)))
+        shown = self._mask.stream(self._shower(call))
+        context = self._context(call, approval, shown.write)
+        work = asyncio.create_task(tool.run(call.arguments, context))
         try:
             await asyncio.wait([work], timeout=tool.seconds)
         except asyncio.CancelledError:
             await _stop(work, call)
             raise
+        finally:
+            shown.flush()
         if not work.done():
             await _stop(work, call)
             return _error(f"The tool was stopped: it took longer than {tool.seconds:g} s.")
@@ -158,13 +175,15 @@ class Execution:
         if error is None:
             return _bounded(work.result())
         if not isinstance(error, ToolError | RoostError):
-            log.error("a tool failed", tool=call.name, call=call.call, exc_info=error)
+            trace = self._mask.text("".join(traceback.format_exception(error)))
+            log.error("a tool failed", tool=call.name, call=call.call, exception=trace)
             return _error(f"The tool failed: {type(error).__name__}: {error}")
         return _error(str(error))
 
     async def _settle(
         self, call: ToolCall, state: ToolCallState, output: ToolOutput
     ) -> ToolResultPart:
+        output = self._mask.output(output)
         result = ToolResultPart(call.call, output.content, output.error)
         try:
             await self._journal.move(call.call, state, (result,))
@@ -175,7 +194,7 @@ class Execution:
             return await self._settle(call, "failed", _error(f"The result can't be kept: {error}"))
         return result
 
-    def _context(self, call: ToolCall, approval: Approval | None = None) -> ToolContext:
+    def _shower(self, call: ToolCall) -> Callable[[str], None]:
         left = SHOWN
 
         def show(text: str) -> None:
@@ -185,6 +204,11 @@ class Execution:
                 left -= len(clean)
                 self._journal.emit(ToolOutputDelta(call.call, clean))
 
+        return show
+
+    def _context(
+        self, call: ToolCall, approval: Approval | None, show: Callable[[str], None]
+    ) -> ToolContext:
         return ToolContext(
             user=self._journal.user,
             session=self._journal.turn.session,
@@ -195,6 +219,10 @@ class Execution:
             allowed=self._allowed.get(call.call, "by default"),
             approval=approval,
         )
+
+
+def _unseen(text: str) -> None:
+    """Before it runs there is nothing to show."""
 
 
 def _unsaid(call: ToolCall) -> Intent:

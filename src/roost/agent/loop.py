@@ -9,7 +9,7 @@ import structlog
 
 from roost.agent.budget import Budget
 from roost.agent.compaction import Compactor
-from roost.agent.execution import Execution
+from roost.agent.execution import Execution, Guard
 from roost.agent.journal import Journal
 from roost.agent.model import Model
 from roost.core.compaction import Trigger
@@ -67,6 +67,7 @@ class Agent:
         tools: Toolbox,
         compactor: Compactor,
         *,
+        guard: Guard,
         signature: Signature,
         system: str,
         schemas: tuple[ToolSchema, ...],
@@ -79,6 +80,7 @@ class Agent:
         self._wasted: list[Usage] = []
         """What was used for answers that broke off."""
         self._tools = tools
+        self._guard = guard
         self._compactor = compactor
         self._hopeless = 0
         """How many messages there were when a compaction last gained nothing."""
@@ -264,7 +266,7 @@ class Agent:
     async def _act(self, calls: Sequence[ToolCall], journal: Journal) -> bool:
         """Run tools and write down their results, in the order of the calls, with what the person
         said meanwhile. False if the turn is parked."""
-        results = await Execution(self._tools, journal).run(calls)
+        results = await Execution(self._tools, journal, self._guard).run(calls)
         if results is None:
             return False
         parts: tuple[ToolResultPart, ...] = tuple([results[call.call] for call in calls])

@@ -24,7 +24,7 @@ from roost.core.ids import (
     new_turn_id,
 )
 from roost.core.messages import Message, Part, TextPart, check_text
-from roost.core.sessions import NewSession, Session
+from roost.core.sessions import NewSession, Parent, Session
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
@@ -39,6 +39,7 @@ from roost.store.memory import MemoryStatus
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
+from roost.tools.toolsets import toolset as known_toolset
 
 _SOON = 0.05
 
@@ -76,18 +77,27 @@ class Account:
         id: SessionId | None = None,
         model: str | None = None,
         instructions: str = "",
+        toolset: str | None = None,
         title: str | None = None,
         project: str | None = None,
+        parent: Parent | None = None,
         previous: SessionId | None = None,
     ) -> Session:
-        """Open a session. Without a model of its own it begins with the default one. `previous` is
-        the one that it takes the place of on someone's screen: that stays open, and what was said
-        there goes to memory."""
+        """Open a session. Without a model or a toolset of its own it begins with the default.
+        `previous` is the one that it takes the place of on someone's screen: that stays open, and
+        what was said there goes to memory."""
         check_text((title, project), "title or project")
-        chosen = model is not None or instructions
-        config = self._builder.plan_for(model, instructions).config if chosen else None
+        config = None
+        if model is not None or instructions or toolset is not None:
+            named = None if toolset is None else known_toolset(toolset)
+            config = self._builder.plan_for(model, instructions, named).config
         new = NewSession(
-            id=id or new_session_id(), origin=origin, title=title, project=project, config=config
+            id=id or new_session_id(),
+            origin=origin,
+            title=title,
+            project=project,
+            parent=parent,
+            config=config,
         )
         created = await self._store.sessions.create(new)
         self._memory.boundary(self._user, previous, "new session")
@@ -104,6 +114,10 @@ class Account:
         limit: int = 50,
     ) -> Sequence[Session]:
         return await self._store.sessions.page(where, after=after, limit=limit)
+
+    async def subagents(self, session: SessionId) -> Sequence[Session]:
+        """Those that work, or worked, for a session; the list of sessions leaves them out."""
+        return await self._store.sessions.subagents(session)
 
     async def search(
         self,
@@ -123,11 +137,17 @@ class Account:
         self._hub.changed(session)
         return updated
 
-    async def choose_model(self, session: SessionId, model: str) -> Session:
-        """Go on with another model, from the next turn on: with a new prompt and a new agent."""
-        found = await self.session(session)
-        instructions = found.config.instructions if found.config is not None else ""
-        plan = self._builder.plan_for(model, instructions)
+    async def choose(
+        self, session: SessionId, *, model: str | None = None, toolset: str | None = None
+    ) -> Session:
+        """Go on with another model or toolset, from the next turn on: with a new prompt and a new
+        agent."""
+        named = None if toolset is None else known_toolset(toolset)
+        if (config := (await self.session(session)).config) is None:
+            plan = self._builder.plan_for(model, "", named)
+        else:
+            model = model or f"{config.provider}/{config.model}"
+            plan = self._builder.plan_for(model, config.instructions, named or config.toolset)
         async with self._turns.held(session) as lease:
             await self._builder.configure(plan, self._user, session, lease.token)
             self._agents.drop(session)
@@ -181,11 +201,14 @@ class Account:
 
     async def _silence(self, session: SessionId) -> None:
         """Stop the turn under way with none to follow it: what waits would be taken up before
-        anyone else can hold the session."""
+        anyone else can hold the session. What its subagents do is over with it."""
         for turn in await self.queue(session):
             with suppress(Conflict):  # it has just begun, and is the one to cancel
                 await self.remove_queued(turn.id)
         await self.cancel(session)
+        for child in await self.subagents(session):
+            if child.ended_at is None:
+                await self.end(child.id)
 
     async def point(self, route: str, session: SessionId) -> None:
         """Make a session the current one of a route."""

@@ -5,6 +5,7 @@ from functools import partial
 import msgspec
 
 from roost.agent.compaction import Compactor
+from roost.agent.execution import NO_GUARD, Guard
 from roost.agent.loop import Agent, Position
 from roost.agent.model import Model
 from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
@@ -19,6 +20,7 @@ from roost.runtime.persistence import persisted
 from roost.store.sessions import Prompt
 from roost.store.store import Store
 from roost.tools.base import Toolbox
+from roost.tools.toolsets import Toolsets
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -27,6 +29,7 @@ class Plan(msgspec.Struct, frozen=True):
     target: Target
     config: AgentConfig
     signature: Signature
+    tools: Toolbox
 
 
 class Builder:
@@ -36,9 +39,10 @@ class Builder:
         providers: Providers,
         clients: Clients,
         prices: Prices,
-        tools: Toolbox,
+        tools: Toolsets,
         *,
         threshold: float,
+        guard: Guard = NO_GUARD,
     ) -> None:
         """`threshold` is how full of a model's window a session may be before it is compacted."""
         self._store = store
@@ -46,7 +50,7 @@ class Builder:
         self._clients = clients
         self._prices = prices
         self._tools = tools
-        self._no_tools = Toolbox()
+        self._guard = guard
         self._estimator = Estimator()
         self._threshold = threshold
 
@@ -54,20 +58,27 @@ class Builder:
         """By the session's own choice of a model, or the default. Raises if there is no such."""
         config = session.config
         model = f"{config.provider}/{config.model}" if config is not None else None
-        return self.plan_for(model, config.instructions if config is not None else "")
+        if config is None:
+            return self.plan_for(None)
+        return self.plan_for(model, config.instructions, config.toolset)
 
-    def plan_for(self, model: str | None, instructions: str = "") -> Plan:
+    def plan_for(
+        self, model: str | None, instructions: str = "", toolset: str | None = None
+    ) -> Plan:
         target = self._providers.resolve(model)
+        name = self._tools.named(toolset)
+        tools = self._tools.of(name) if target.profile.tools else Toolbox(name=name)
         config = AgentConfig(
             provider=target.provider.name,
             model=target.model,
             protocol=target.profile.wire,
             base_url=target.provider.base_url,
-            toolset=self._toolbox(target).name,
+            toolset=tools.name,
             instructions=instructions,
         )
         credential = self._providers.credential(target.provider)
-        return Plan(target, config, signature(config, credential, key=self._store.signing_key))
+        signed = signature(config, credential, key=self._store.signing_key)
+        return Plan(target, config, signed, tools)
 
     def small_model(self, session: Session) -> Model:
         """Who does the small work for a session: its own model, unless there is one for that."""
@@ -95,8 +106,9 @@ class Builder:
             prompt = await self.configure(plan, user, session, token)
         agent = Agent(
             self.model(plan.target),
-            self._toolbox(plan.target),
+            plan.tools,
             self.compactor(plan.target),
+            guard=self._guard,
             signature=plan.signature,
             system=prompt.system,
             schemas=thaw_tools(prompt.tools),
@@ -107,14 +119,11 @@ class Builder:
 
     async def configure(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Prompt:
         """Make this the session's configuration, with a new prompt."""
-        tools = self._toolbox(plan.target)
+        has_tools = len(plan.tools) > 0
         system = system_prompt(
-            plan.target.profile, tools=len(tools) > 0, instructions=plan.config.instructions
+            plan.target.profile, tools=has_tools, instructions=plan.config.instructions
         )
-        prompt = Prompt(plan.signature, system, freeze_tools(tools.schemas))
+        prompt = Prompt(plan.signature, system, freeze_tools(plan.tools.schemas))
         sessions = self._store.of(user).sessions
         await persisted(partial(sessions.configure, session, token, plan.config, prompt))
         return prompt
-
-    def _toolbox(self, target: Target) -> Toolbox:
-        return self._tools if target.profile.tools else self._no_tools

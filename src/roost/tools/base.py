@@ -94,18 +94,22 @@ class Tool(Protocol):
 
 
 class Toolbox:
-    """The tools an agent has, in a fixed order. `name` says which tools these are: it changes when
-    what the model is told of them does."""
+    """The tools an agent has, in a fixed order. `name` says which these are: it changes when what
+    the model is told of those that last does."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(
+        self, tools: Iterable[Tool] = (), late: Iterable[Tool] = (), *, name: str = "full"
+    ) -> None:
         self._tools: dict[str, Tool] = {}
-        for tool in tools:
+        lasting = tuple(tools)
+        for tool in (*lasting, *late):
             if tool.schema.name in self._tools:
                 raise ConfigError(f"There are two tools named {tool.schema.name}.")
             self._tools[tool.schema.name] = tool
         self.schemas = tuple([tool.schema for tool in self._tools.values()])
-        written = msgspec.json.encode(self.schemas)
-        self.name = blake2b(written, digest_size=6).hexdigest() if self._tools else "none"
+        written = msgspec.json.encode([tool.schema for tool in lasting])
+        digest = blake2b(written, digest_size=6).hexdigest()
+        self.name = f"{name}:{digest if self._tools else 'none'}"
 
     def find(self, name: str) -> Tool | None:
         return self._tools.get(name)

@@ -173,7 +173,7 @@ async def _model(room: Room, argument: str) -> Outcome:
     target = room.providers.resolve(argument)
     if str(target) == model_of(found, room.providers):
         return Outcome(f"{target} answers already.")
-    await room.account.choose_model(room.session, argument)
+    await room.account.choose(room.session, model=argument)
     return Outcome(f"{target} answers from now on.")
 
 

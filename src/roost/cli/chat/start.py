@@ -93,7 +93,7 @@ async def _open(account: Account, providers: Providers, wish: Wish) -> SessionId
     if wish.model is not None:
         target, found = providers.resolve(wish.model), await account.session(current)
         if found.config is None or model_of(found, providers) != str(target):
-            await account.choose_model(current, wish.model)
+            await account.choose(current, model=wish.model)
     return current
 
 

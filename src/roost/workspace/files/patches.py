@@ -1,0 +1,128 @@
+"""Unified diffs, applied whole or not at all, also where lines have moved meanwhile."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from roost.workspace.files.paths import Refused
+from roost.workspace.files.text import Text
+
+_HEADER = re.compile(r"@@(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*)?.*")
+_NO_NEWLINE = "\\"
+
+
+class Hunk(msgspec.Struct):
+    """`start` is where it says that its old lines are, if it says so. Whether the file's last line
+    has an end is said only where it is part of the hunk."""
+
+    start: int | None
+    old: list[str]
+    new: list[str]
+    old_ends: bool = True
+    new_ends: bool = True
+
+
+def parsed(patch: str) -> list[Hunk]:
+    """The hunks of a diff of one file. Models miscount: a hunk ends where the next one begins."""
+    lines = patch.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    hunks: list[Hunk] = []
+    at = 0
+    headers = 0
+    while at < len(lines):
+        if found := _HEADER.fullmatch(lines[at]):
+            hunk, at = _hunk(lines, at + 1, found)
+            hunks.append(hunk)
+            continue
+        headers += lines[at].startswith("+++ ")
+        at += 1
+    if headers > 1:
+        raise Refused("The patch is for several files: patch them one by one.")
+    if not hunks:
+        raise Refused("There is no hunk in the patch: one begins with `@@ -12,3 +12,4 @@`.")
+    return hunks
+
+
+def _hunk(lines: Sequence[str], at: int, header: re.Match[str]) -> tuple[Hunk, int]:
+    hunk = Hunk(int(header[1]) if header[1] else None, [], [])
+    olds, news = int(header[2] or 1), int(header[4] or 1)
+    last = ""
+    while at < len(lines):
+        line = lines[at]
+        counted = len(hunk.old) < olds or len(hunk.new) < news
+        if _HEADER.fullmatch(line) or (not counted and _is_header(lines, at)):
+            break
+        if line.startswith(_NO_NEWLINE):
+            hunk.old_ends &= last == "+"
+            hunk.new_ends &= last == "-"
+        elif not _take(hunk, line):
+            raise Refused(f"Line {at + 1} of the patch begins with neither space, `-` nor `+`.")
+        last = line[:1]
+        at += 1
+    return hunk, at
+
+
+def _is_header(lines: Sequence[str], at: int) -> bool:
+    following = lines[at + 1] if at + 1 < len(lines) else ""
+    begins = lines[at].startswith("--- ") and following.startswith("+++ ")
+    return begins or lines[at].startswith(("diff ", "index "))
+
+
+def _take(hunk: Hunk, line: str) -> bool:
+    mark, rest = line[:1], line[1:]
+    if mark not in ("", " ", "-", "+"):
+        return False
+    if mark != "+":
+        hunk.old.append(rest)
+    if mark != "-":
+        hunk.new.append(rest)
+    return True
+
+
+def patched(text: Text, hunks: Sequence[Hunk]) -> Text:
+    """Hunks come in the order of the file; each is looked for where it should be, then nearby."""
+    lines = text.body.replace("\r\n", "\n").split("\n")
+    ends = lines[-1] == ""
+    lines = lines[:-1] if ends else lines
+    done: list[str] = []
+    taken = drift = 0
+    for number, hunk in enumerate(hunks, 1):
+        at = _find(lines, hunk, taken, drift)
+        if at is None:
+            raise Refused(_unfit(hunk, number))
+        if hunk.start is not None:
+            drift = at - _expected(hunk)
+        done += [*lines[taken:at], *hunk.new]
+        taken = at + len(hunk.old)
+        if taken == len(lines) and (not hunk.new_ends or not hunk.old_ends):
+            ends = hunk.new_ends
+    body = text.newline.join([*done, *lines[taken:]])
+    return Text(body + text.newline if ends and (done or lines[taken:]) else body, text.encoding)
+
+
+def _expected(hunk: Hunk) -> int:
+    """Counted from nought. A hunk without old lines names the line that it comes after."""
+    assert hunk.start is not None
+    return hunk.start if not hunk.old else max(0, hunk.start - 1)
+
+
+def _find(lines: Sequence[str], hunk: Hunk, taken: int, drift: int) -> int | None:
+    size = len(hunk.old)
+    places = [
+        at
+        for at in range(taken, len(lines) - size + 1)
+        if (not size or lines[at] == hunk.old[0]) and lines[at : at + size] == hunk.old
+    ]
+    if hunk.start is None:
+        return places[0] if len(places) == 1 else None
+    expected = _expected(hunk) + drift
+    if not size:
+        return expected if taken <= expected <= len(lines) else None
+    return min(places, key=lambda at: abs(at - expected), default=None)
+
+
+def _unfit(hunk: Hunk, number: int) -> str:
+    old = "\n".join(hunk.old[:10])
+    if hunk.start is None:
+        return f"Hunk {number} fits nowhere or at several places; nothing was changed:\n{old}"
+    return f"Hunk {number} does not fit; nothing was changed. These lines are not there:\n{old}"

@@ -24,7 +24,8 @@ class Spent(msgspec.Struct, frozen=True):
 class Budget:
     """What one turn has left. `session` and `day` are what was spent before; a turn that goes on
     after a pause has spent `turn` and taken `steps` already, and its time begins anew: nobody knows
-    how much of it was waiting."""
+    how much of it was waiting. A subagent's is `within` its caller's: what it spends is spent there
+    too, and no limit of the caller's is passed by having others do the work."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Budget:
         day: Spent = Spent(),  # noqa: B008
         turn: Spent = Spent(),  # noqa: B008
         steps: int = 0,
+        within: "Budget | None" = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits
@@ -41,29 +43,39 @@ class Budget:
         self._session = session
         self._day = day
         self._steps = steps
+        self._within = within
         self._clock = clock
         self._ends = clock() + limits.turn_time.total_seconds()
 
     def begin_step(self) -> None:
         """Count a model call that is about to be made. Raises if there may be no more."""
-        limits = self._limits
-        if self._steps >= limits.turn_steps:
+        if self._steps >= self._limits.turn_steps:
             raise errors.Budget(f"The turn has taken {self._steps} steps", setting="turn_steps")
+        self.check()
+        self._steps += 1
+
+    def check(self) -> None:
+        """Raises if a limit is reached."""
+        limits = self._limits
         for spent, name, tokens, cost in (
             (self._turn, "turn", limits.turn_tokens, limits.turn_cost),
             (self._session, "session", limits.session_tokens, limits.session_cost),
             (self._day, "day", limits.day_tokens, limits.day_cost),
         ):
             _check(spent, name, tokens, cost)
-        self._steps += 1
+        if self._within is not None:
+            self._within.check()
 
     def add(self, usage: Usage) -> None:
         self._turn = self._turn.plus(usage)
         self._session = self._session.plus(usage)
         self._day = self._day.plus(usage)
+        if self._within is not None:
+            self._within.add(usage)
 
     def seconds_left(self) -> float:
-        return max(0.0, self._ends - self._clock())
+        left = max(0.0, self._ends - self._clock())
+        return left if self._within is None else min(left, self._within.seconds_left())
 
     def out_of_time(self) -> errors.Budget:
         minutes = self._limits.turn_time.total_seconds() / 60
@@ -81,6 +93,8 @@ class Budget:
             )
             if limit is not None
         ]
+        if self._within is not None and (above := self._within.output_left()) is not None:
+            left.append(above)
         return max(1, min(left)) if left else None
 
 

@@ -59,6 +59,10 @@ TOOL_CALL_MOVES: dict[ToolCallState, frozenset[ToolCallState]] = {
 }
 
 
+SUBAGENT_ROUTE = "subagent"
+"""The route of a turn that another turn's tool call waits for. It ends with that call, and never
+goes on by itself: nobody would hear it."""
+
 Effort = Literal["off", "low", "medium", "high"]
 """How long a model should think before it answers."""
 

@@ -49,6 +49,9 @@ class Recovery:
         orphans = await self._store.work.orphans()
         held: dict[TurnId, Lease] = {}
         await self._all([self._close(orphan, held) for orphan in orphans])
+        # Before their callers go on, who don't know of them any more.
+        forsaken = await persisted(self._store.work.forsaken)
+        await self._all([self._give_up(turn) for turn in forsaken])
         stopped = await persisted(partial(self._store.work.continuable, self._window))
         await self._all([self._go_on(turn, held.pop(turn.turn, None)) for turn in stopped])
         release = self._store.leases.release
@@ -96,6 +99,16 @@ class Recovery:
         mine = self._store.of(turn.user)
         session, found = await mine.sessions.get(turn.session), await mine.turns.get(turn.turn)
         self._turns.take(Claimed(lease, session, found), automatic=True)
+
+    async def _give_up(self, turn: Orphan) -> None:
+        """A subagent whose caller is gone: what it has done can be read, and it does no more."""
+        if await self._turns.cancel(turn.user, turn.session, turn.turn):
+            return
+        try:
+            await persisted(partial(self._store.of(turn.user).queue.remove, turn.turn))
+            self._hub.changed(turn.session)
+        except Conflict:
+            log.info("a subagent's turn ended by itself", turn=turn.turn)
 
     async def _resume(self, turn: Orphan) -> None:
         if self._turns.is_running(turn.session):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import structlog
 
-from roost.agent.budget import Budget, Spent
+from roost.agent.budget import Budget
 from roost.agent.context import turn_context
 from roost.agent.loop import Agent, Position
 from roost.core.clock import Clock
@@ -34,6 +34,7 @@ from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
 from roost.runtime.persistence import persisted
 from roost.runtime.recall import Recall
+from roost.runtime.spending import budget_of
 from roost.store.store import Store
 from roost.store.work import Claimed
 from roost.store.writes import Written
@@ -65,10 +66,20 @@ class Engine(NamedTuple):
 
 
 class TurnRun:
-    """`began` is done once the turn runs, durably, or can't; `over` is set when nothing is left."""
+    """`began` is done once the turn runs, durably, or can't; `over` is set when nothing is left. A
+    subagent's turn takes its `budget` from `within` its caller's."""
 
-    def __init__(self, engine: Engine, claimed: Claimed, *, automatic: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        claimed: Claimed,
+        *,
+        automatic: bool = False,
+        within: Budget | None = None,
+    ) -> None:
         self.claimed = claimed
+        self.budget: Budget | None = None
+        self._within = within
         self.over = asyncio.Event()
         loop = asyncio.get_running_loop()
         self.began: asyncio.Future[None] = loop.create_future()
@@ -155,7 +166,10 @@ class TurnRun:
         await self._recall()
         begun = await self._begin()
         await self._catch_up(agent, begun)
-        return await agent.run(self._journal, await self._budget())
+        self.budget = await budget_of(
+            self._store, self.claimed, self._engine.limits, within=self._within
+        )
+        return await agent.run(self._journal, self.budget)
 
     def _borrowed(self) -> AbstractAsyncContextManager[Agent]:
         session, lease = self.claimed.session, self.claimed.lease
@@ -216,22 +230,6 @@ class TurnRun:
             found = await persisted(partial(self._store.history.load, session))
             agent.load(found.messages, now)
 
-    async def _budget(self) -> Budget:
-        counters, limits = self.claimed.session.counters, self._engine.limits
-        day = Spent()
-        if limits.day_tokens is not None or limits.day_cost is not None:
-            spent = await persisted(self._store.usage.today)
-            day = Spent(spent.tokens, spent.cost)
-        session = Spent(counters.input_tokens + counters.output_tokens, counters.cost)
-        turn = self.claimed.turn
-        if turn.state == "queued":
-            return Budget(limits, session=session, day=day)
-        used = await persisted(partial(self._store.usage.of_turn, turn.id))
-        before = Spent(used.tokens, used.cost)
-        # One that was parked has asked the model in this step; one that broke off asks again.
-        steps = turn.step if turn.state == "waiting" else turn.step - 1
-        return Budget(limits, session=session, day=day, turn=before, steps=steps)
-
     # Ends.
 
     async def _stopped_short(self) -> TurnEnd | None:
@@ -280,6 +278,9 @@ class TurnRun:
         if self._agent is None:
             return end
         usage = await self._agent.unaccounted(partial_parts(streamed))
+        if self.budget is not None:
+            for each in usage:
+                self.budget.add(each)  # its caller goes on
         return msgspec.structs.replace(end, usage=usage)
 
     async def _end(self, end: TurnEnd | None) -> TurnEnd | None:

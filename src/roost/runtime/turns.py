@@ -12,9 +12,10 @@ from typing import TypeVar
 
 import structlog
 
+from roost.agent.budget import Budget
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, StoreClosed
 from roost.core.ids import SessionId, TurnId, UserId
-from roost.core.turns import NewTurn, Turn, TurnEnd
+from roost.core.turns import SUBAGENT_ROUTE, NewTurn, Turn, TurnEnd
 from roost.runtime.closing import closing
 from roost.runtime.persistence import persisted
 from roost.runtime.turn_run import Engine, TurnRun
@@ -125,11 +126,20 @@ class Turns:
 
     def take(self, claimed: Claimed, *, automatic: bool = False) -> asyncio.Future[None]:
         """Run a turn whose session is held already. Done once it runs."""
-        run = TurnRun(self._engine, claimed, automatic=automatic)
+        within = self._callers_budget(claimed)
+        run = TurnRun(self._engine, claimed, automatic=automatic, within=within)
         before = self._runs.get(claimed.session.id)
         self._runs[claimed.session.id] = run
         self._spawn(self._see_through(run, before))
         return run.began
+
+    def _callers_budget(self, claimed: Claimed) -> Budget | None:
+        """That of the turn which waits for this one, if it is a subagent's."""
+        parent = claimed.session.parent
+        if parent is None or claimed.turn.route != SUBAGENT_ROUTE:
+            return None
+        caller = self._runs.get(parent.session)
+        return None if caller is None else caller.budget
 
     async def _see_through(self, run: TurnRun, before: TurnRun | None) -> None:
         try:

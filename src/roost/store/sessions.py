@@ -141,6 +141,12 @@ class Sessions:
         )
         return sessions_of(rows)
 
+    @reading
+    def subagents(self, session: SessionId) -> Operation[Sequence[Session]]:
+        """Those that work, or worked, for a session, the oldest first."""
+        yield from load_session(self._user, session)
+        return sessions_of((yield query("children_of", user=self._user, session=session)))
+
     @writing
     def update(self, session: SessionId, patch: SessionPatch) -> Operation[Session]:
         values = msgspec.structs.asdict(patch)

@@ -31,6 +31,12 @@ class Usages:
         """What a turn has used so far."""
         return one((yield query("used_by", user=self._user, source=turn)), Spent)
 
+    @reading
+    def of_subagents(self, session: SessionId, *, since: int = 0) -> Operation[Spent]:
+        """What those used that worked for a session, of the ones opened since a moment."""
+        rows = yield query("used_by_subagents", user=self._user, session=session, since=since)
+        return one(rows, Spent)
+
     @writing
     def add(self, session: SessionId, source: str, usages: tuple[Usage, ...]) -> Operation[None]:
         """Count what was used for a session outside its turns. `source` says what for."""

@@ -169,8 +169,15 @@ class Work:
     @reading
     def continuable(self, window: float) -> Operation[Sequence[Orphan]]:
         """Interrupted turns that may go on by themselves, once: they ended in the last `window`
-        seconds, nothing came after them, and no tool call of theirs is in doubt (D3)."""
+        seconds, nothing came after them, and no tool call of theirs is in doubt (D3). A subagent's
+        never do: its caller's call is over."""
         return every((yield query("continuable_turns", window=round(window * 1000))), Orphan)
+
+    @reading
+    def forsaken(self) -> Operation[Sequence[Orphan]]:
+        """Turns of subagents that have not begun, or wait for a person, while the turn that asked
+        for them no longer runs."""
+        return every((yield query("forsaken_turns")), Orphan)
 
 
 class _Session(msgspec.Struct, frozen=True, array_like=True):

@@ -92,6 +92,12 @@ UPDATE sessions SET deleted_at = :now, token = token + 1
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
 RETURNING 1;
 
+-- name: children_of
+SELECT *, :now FROM session_rows
+WHERE id IN (SELECT id FROM sessions WHERE parent_id = :session AND parent_kind = 'subagent')
+  AND user_id = :user
+ORDER BY created_at, id;
+
 -- name: subagents_of
 SELECT id FROM sessions
 WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user AND deleted_at IS NULL;

@@ -4,6 +4,20 @@ SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
 FROM usage
 WHERE user_id = :user AND at >= :now / 86400000 * 86400000;
 
+-- By a session's subagents that were opened since a moment, and theirs (sessions_children, usage_of).
+-- Deleted ones count.
+-- name: used_by_subagents
+WITH RECURSIVE children (id) AS (
+    SELECT id FROM sessions
+    WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user
+      AND created_at >= :since
+    UNION ALL
+    SELECT s.id FROM children CROSS JOIN sessions s ON s.parent_id = children.id
+    WHERE s.parent_kind = 'subagent'
+)
+SELECT coalesce(sum(n.input_tokens + n.output_tokens), 0), coalesce(sum(n.cost), 0)
+FROM children CROSS JOIN usage n ON n.session_id = children.id;
+
 -- By what caused it (usage_by): of a turn, a row for each model and day.
 -- name: used_by
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)

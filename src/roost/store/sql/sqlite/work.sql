@@ -133,6 +133,7 @@ SELECT s.user_id, t.session_id, t.id, s.active_at
 FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
   AND t.continued = 0 AND t.undone IS NULL AND t.start IS NOT NULL
+  AND t.route IS NOT 'subagent'
   AND s.deleted_at IS NULL AND s.ended_at IS NULL AND s.messages > 0
   AND coalesce((SELECT e.kind FROM messages m
                     CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
@@ -141,6 +142,21 @@ WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
                   WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)
   AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown')
 ORDER BY t.ended_at, t.id;
+
+-- Subagents' turns that nobody waits for any more: no turn of their caller runs (turns_parked,
+-- turns_arrival, turns_live).
+-- name: forsaken_turns
+SELECT s.user_id, t.session_id, t.id, s.active_at
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'waiting' AND t.route = 'subagent' AND s.deleted_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.session_id = s.parent_id
+                  AND o.state IN ('running', 'waiting') AND o.state = 'running')
+UNION ALL
+SELECT s.user_id, t.session_id, t.id, s.active_at
+FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'queued' AND t.route = 'subagent' AND s.deleted_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.session_id = s.parent_id
+                  AND o.state IN ('running', 'waiting') AND o.state = 'running');
 
 -- Where the users of claimed sessions are: their messages say what time it is there.
 -- name: time_zones

@@ -1,0 +1,56 @@
+"""What a turn may still take, from what was spent before it."""
+
+from functools import partial
+
+from roost.agent.budget import Budget, Spent
+from roost.core.config import LimitsConfig
+from roost.core.ids import SessionId
+from roost.core.sessions import Session
+from roost.core.turns import Turn
+from roost.runtime.persistence import persisted
+from roost.store.store import UserStore
+from roost.store.usage import Spent as Used
+from roost.store.work import Claimed
+
+
+async def budget_of(
+    store: UserStore, claimed: Claimed, limits: LimitsConfig, *, within: Budget | None
+) -> Budget:
+    """What a session's subagents used is the session's. While one works, its own turn is `within`
+    its caller's."""
+    turn, day, session, before, steps = claimed.turn, Spent(), Spent(), Spent(), 0
+    # What has no limit need not be known: this stands before the first word.
+    if limits.day_tokens is not None or limits.day_cost is not None:
+        day = _spent(await persisted(store.usage.today))
+    if limits.session_tokens is not None or limits.session_cost is not None:
+        session = await _by_session(store, claimed.session)
+    if turn.state != "queued":
+        before = await _by_turn(store, turn)
+        # One that was parked has asked the model in this step; one that broke off asks again.
+        steps = turn.step if turn.state == "waiting" else turn.step - 1
+    return Budget(limits, session=session, day=day, turn=before, steps=steps, within=within)
+
+
+async def _by_session(store: UserStore, session: Session) -> Spent:
+    counters = session.counters
+    own = Spent(counters.input_tokens + counters.output_tokens, counters.cost)
+    return _plus(own, await _by_subagents(store, session.id, since=0))
+
+
+async def _by_turn(store: UserStore, turn: Turn) -> Spent:
+    """Turns of a session run one at a time: whoever was called since it began works for it."""
+    own = _spent(await persisted(partial(store.usage.of_turn, turn.id)))
+    since = turn.started_at or turn.created_at
+    return _plus(own, await _by_subagents(store, turn.session, since=since))
+
+
+async def _by_subagents(store: UserStore, session: SessionId, *, since: int) -> Spent:
+    return _spent(await persisted(partial(store.usage.of_subagents, session, since=since)))
+
+
+def _spent(used: Used) -> Spent:
+    return Spent(used.tokens, used.cost)
+
+
+def _plus(one: Spent, other: Spent) -> Spent:
+    return Spent(one.tokens + other.tokens, one.cost + other.cost)

@@ -20,6 +20,7 @@ from roost.store.folder import Owner, holder
 from roost.store.migrations import SCHEMA_VERSION
 from roost.store.sqlite import repair
 from roost.wiring import models
+from roost.workspace.probe import probe
 
 _MB = 1_000_000
 
@@ -50,7 +51,24 @@ def examine(
         owner = holder(config.data)
         yield held_by(owner)
     yield port(config.server.host, config.server.port, owner)
+    yield uvloop.run(sandbox(config))
     yield uvloop.run(model(config, keys, environ))
+
+
+async def sandbox(config: Config) -> Finding:
+    """Where commands run. Each choice is tried, not believed."""
+    wanted = config.workspaces.sandbox
+    subject = "Sandbox"
+    if wanted == "none":
+        return Finding("good", subject, "none, and no tools that need one")
+    if wanted == "local":
+        found = "none: commands run on this machine as they are"
+        return Finding("warn", subject, found, "Set workspaces.sandbox to auto.")
+    tried = await probe(config.workspaces, config.data)
+    if tried.works:
+        return Finding("good", subject, f"{tried.kind} works")
+    state = "bad" if wanted == "bubblewrap" else "warn"
+    return Finding(state, subject, f"{tried.kind} does not work: {tried.why_not}", tried.advice)
 
 
 async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:

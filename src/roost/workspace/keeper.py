@@ -447,7 +447,7 @@ class Keeper:
         end_below((), self._reap, time.sleep)
 
 
-def identity(path: str) -> bytes:
+def identity(path: str | int) -> bytes:
     """Tells whether a folder is the one that was meant, wherever its path leads by now."""
     status = os.stat(path)
     return b"%d:%d" % (status.st_dev, status.st_ino)

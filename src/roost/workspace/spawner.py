@@ -91,9 +91,7 @@ class Spawner:
         if not pid:
             try:
                 signal.set_wakeup_fd(-1)
-                # The keeper ends what is below it when asked to; killed, it could not.
-                keeper.follow_parent(spawner, signal.SIGTERM)
-                become(launch, self._program)
+                become(launch, self._program, spawner)
             except OSError as error:
                 os.write(launch.errors, os.fsencode(f"{error.filename or ''}: {error.strerror}"))
             finally:
@@ -132,14 +130,16 @@ def compiled() -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
-def become(launch: Launch, program: bytes) -> None:
+def become(launch: Launch, program: bytes, parent: int) -> None:
     """Turn this process, just forked, into the root of a box."""
     os.setsid()
-    folders = [opened(os.fsdecode(path)) for path in launch.staged]
     if launch.staged:
-        stage(folders)
+        stage(launch.staged)
     if launch.owner is not None:
         drop_to(launch.owner)
+    # Not before: to become someone else is to forget whom to follow. A keeper that is asked to end
+    # can end what is below it; one that is killed could not.
+    keeper.follow_parent(parent, signal.SIGTERM)
     file = os.memfd_create("keeper")
     os.write(file, program)
     arrange(launch, file)
@@ -161,7 +161,7 @@ def opened(path: str) -> int:
     return at
 
 
-def stage(folders: Sequence[int]) -> None:
+def stage(paths: Sequence[bytes]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
 
     def check(result: int, doing: str) -> None:
@@ -175,8 +175,10 @@ def stage(folders: Sequence[int]) -> None:
 
     check(libc.unshare(_CLONE_NEWNS), "a mount namespace")
     mount("none", "/", b"", _MS_REC | _MS_SLAVE)
+    # In the new namespace, where alone they can be mounted, and before anything hides them.
+    fds = [opened(os.fsdecode(path)) for path in paths]
     mount("tmpfs", STAGE, b"tmpfs", 0, b"mode=755,size=1m")
-    for number, fd in enumerate(folders):
+    for number, fd in enumerate(fds):
         target = f"{STAGE}/{number}"
         if os.stat(fd).st_mode & 0o170000 == 0o040000:
             os.mkdir(target)
@@ -191,8 +193,6 @@ def drop_to(owner: int) -> None:
     os.setresgid(owner, owner, owner)
     os.setresuid(owner, owner, owner)
     keeper.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    # Becoming someone else forgets whom to follow.
-    keeper.prctl(1, signal.SIGTERM)
 
 
 def arrange(launch: Launch, program: int) -> None:

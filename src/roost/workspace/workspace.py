@@ -1,0 +1,147 @@
+"""A session's hands for as long as they live: boxes, and what is attached to them."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar, cast
+
+import structlog
+
+from roost.core.clock import Clock
+from roost.core.errors import WorkspaceError, WorkspaceGone
+from roost.core.ids import SessionId, UserId
+from roost.workspace.base import Box, Ground, Sandbox, SandboxKind
+
+log = structlog.stdlib.get_logger("roost.workspace")
+
+OPEN_SECONDS = 20.0
+CLOSE_SECONDS = 5.0
+
+
+class Attached(Protocol):
+    async def close(self) -> None:
+        """Once. Boxes may close at the same time, and with them what it has in them."""
+        ...
+
+
+R = TypeVar("R", bound=Attached)
+
+
+class Workspace:
+    """Lives from its first use until its session ends, it was idle for too long, or Roost stops.
+    The next one of the session has another `id` and the same files.
+
+    Belongs to one event loop. Boxes open when first asked for."""
+
+    def __init__(
+        self,
+        user: UserId,
+        session: SessionId,
+        ground: Ground,
+        *,
+        sandbox: Sandbox | None,
+        may_open: Callable[[], Awaitable[None]],
+        clock: Clock,
+    ) -> None:
+        self.id = f"wsp_{secrets.token_hex(8)}"
+        self.user = user
+        self.session = session
+        self.ground = ground
+        self.since = self.last_used = clock.now()
+        self.kind: SandboxKind | None = None if sandbox is None else sandbox.kind
+        self._sandbox = sandbox
+        self._may_open = may_open
+        self._clock = clock
+        self._boxes: dict[bool, Box] = {}
+        self._attached: dict[str, Attached] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._uses = 0
+        self._closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        return self._uses > 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything would be lost with it."""
+        return bool(self._boxes or self._attached)
+
+    def touch(self) -> None:
+        self.last_used = self._clock.now()
+
+    @contextmanager
+    def used(self) -> Generator[None]:
+        """While the block lasts it is busy, and never reclaimed."""
+        self._uses += 1
+        try:
+            yield
+        finally:
+            self._uses -= 1
+            self.touch()
+
+    async def box(self, *, network: bool = False) -> Box:
+        """The box, opened if it is not. One that died is replaced: what ran in it is gone."""
+        async with self._lock(f"box {network}"):
+            found = self._boxes.get(network)
+            if found is not None and found.is_open:
+                return found
+            self._check()
+            if self._sandbox is None:
+                raise WorkspaceError("no sandbox works on this machine. `roost doctor` says why.")
+            await self._may_open()
+            async with asyncio.timeout(OPEN_SECONDS):
+                opened = await self._sandbox.open(self.ground, network=network)
+            if self._closed:
+                await _closed("box", opened)
+            self._check()
+            self._boxes[network] = opened
+        if found is not None:
+            await _closed("box", found)
+        return opened
+
+    async def attached(self, name: str, make: Callable[[], Awaitable[R]]) -> R:
+        """What lives and is closed with the workspace, made when first asked for. A name is always
+        asked for with the same `make`; one that fails is tried again the next time."""
+        async with self._lock(name):
+            self._check()
+            if name not in self._attached:
+                made = await make()
+                if self._closed:
+                    await _closed(name, made)
+                self._check()
+                self._attached[name] = made
+            return cast("R", self._attached[name])
+
+    async def detach(self, name: str) -> None:
+        """Close one resource, of its own accord or because it broke; it can be made again."""
+        async with self._lock(name):
+            if (found := self._attached.pop(name, None)) is not None:
+                await _closed(name, found)
+
+    async def close(self) -> None:
+        """Everything, once; what is slow to close holds up nothing else, and no longer than its
+        deadline."""
+        if self._closed:
+            return
+        self._closed = True
+        held = [*self._attached.items(), *[("box", box) for box in self._boxes.values()]]
+        self._attached.clear()
+        self._boxes.clear()
+        await asyncio.gather(*[_closed(name, each) for name, each in held])
+
+    def _check(self) -> None:
+        if self._closed:
+            raise WorkspaceGone("its session ended, or it was not used for long. Try again.")
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+
+async def _closed(name: str, resource: Attached) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await resource.close()
+    except Exception:
+        log.exception("a part of a workspace could not be closed", part=name)

@@ -20,10 +20,11 @@ from roost.http.app import create_app
 from roost.llm.clients import Clients
 from roost.llm.prices import Prices
 from roost.llm.providers import Providers
+from roost.memory import embeddings
 from roost.memory.base import MemoryProvider
 from roost.memory.builtin import Builtin, half_life
 from roost.memory.openviking import from_options
-from roost.memory.ports import FactStore
+from roost.memory.ports import FactStore, VectorStore
 from roost.memory.registry import Options, Registry
 from roost.runtime.app import App
 from roost.runtime.app import running as running_app
@@ -102,10 +103,19 @@ def _memory(
 
     def built_in(options: Options) -> Builtin:
         inquiries = Inquiries(store, asking)
-        return Builtin(facts_of, inquiries, clock=clock, half_life=half_life(options))
+        return Builtin(
+            facts_of,
+            inquiries,
+            clock=clock,
+            half_life=half_life(options),
+            meanings=embeddings.from_options(options, vectors_of),
+        )
 
     def facts_of(user: UserId) -> FactStore:
         return store.of(user).facts
+
+    def vectors_of(user: UserId) -> VectorStore:
+        return store.of(user).vectors
 
     name = config.memory.provider
     if name == "none" or (name == "builtin" and _only_tiny(providers)):

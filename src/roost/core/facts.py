@@ -71,6 +71,20 @@ class Found(msgspec.Struct, frozen=True):
     score: float
 
 
+class Unmeant(msgspec.Struct, frozen=True, array_like=True):
+    """A fact by its number in the store, that has no vector yet."""
+
+    seq: int
+    text: str
+
+
+class Meant(msgspec.Struct, frozen=True, array_like=True):
+    """A fact's vector, as it is stored."""
+
+    seq: int
+    vector: bytes
+
+
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """What a segment came to. `confirmed` are facts that were said again: they gain `CONFIRMATION`
     and count as updated. `entities` brings names together: if one of an entity's names is known

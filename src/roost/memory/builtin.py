@@ -21,8 +21,8 @@ from roost.core.settings import duration
 from roost.memory.base import Memory, Scope, Segment
 from roost.memory.extraction import SCHEMA, SYSTEM, AnswerUnusable, extract, question
 from roost.memory.gathering import Gathering
-from roost.memory.ports import Asker, FactStore, Inquiry
-from roost.memory.ranking import ranked, same, telling
+from roost.memory.ports import Asker, FactStore, Inquiry, Meanings
+from roost.memory.ranking import merged, ranked, same, telling
 from roost.memory.transcript import Excerpt, excerpts
 
 NAME = "builtin"
@@ -58,7 +58,8 @@ class _Work(NamedTuple):
 class Builtin:
     """Also a store of facts in its own right: what is known about something, what connects several,
     what can't all be true. `half_life` is the age at which a fact counts half; without it facts
-    don't fade."""
+    don't fade. `meanings` finds facts by what they mean; without it they are found by their words.
+    """
 
     def __init__(
         self,
@@ -67,8 +68,10 @@ class Builtin:
         *,
         clock: Clock,
         half_life: timedelta | None = None,
+        meanings: Meanings | None = None,
     ) -> None:
         self._facts = facts
+        self._meanings = meanings
         self._ask = ask
         self._clock = clock
         self._half_life = half_life
@@ -104,6 +107,7 @@ class Builtin:
                 await _compare(facts, scope, fact, work.gathering)
             await facts.apply(scope, segment.key, work.gathering.learned())
         self._work.pop(segment.key, None)
+        self._changed(segment.scope)
 
     async def forget(self, scope: Scope, id: str) -> None:
         try:
@@ -113,22 +117,40 @@ class Builtin:
 
     async def withdraw(self, scope: Scope, session: SessionId) -> None:
         await self._facts(scope.user).withdraw(str(scope), session)
+        self._changed(scope)  # what those facts had superseded holds again
 
     async def health(self) -> str | None:
         """Its facts are where the sessions are: if those can be had, so can these."""
         return None
 
     async def close(self) -> None:
-        pass
+        if self._meanings is not None:
+            await self._meanings.close()
+
+    def _changed(self, scope: Scope) -> None:
+        if self._meanings is not None:
+            self._meanings.changed(scope)
 
     # As a store of facts.
 
     async def search(self, scope: Scope, words: str, *, limit: int) -> Sequence[Fact]:
+        """By words, and by meaning if that can be had in time: neither finds all."""
+        if self._meanings is None or not telling(words):
+            return await self._worded(scope, words, limit=limit)
+        near, worded = await asyncio.gather(
+            self._meanings.nearest(scope, words, limit=limit * _AHEAD),
+            self._worded(scope, words, limit=limit * _AHEAD),
+        )
+        return merged(worded, self._ranked(near))[:limit]
+
+    async def _worded(self, scope: Scope, words: str, *, limit: int) -> Sequence[Fact]:
         facts, asked = self._facts(scope.user), telling(words)
         if not asked:
             return []
-        found = await facts.search(str(scope), asked, limit=limit * _AHEAD)
-        return ranked(found, now=self._clock.now(), half_life=self._half_life)[:limit]
+        return self._ranked(await facts.search(str(scope), asked, limit=limit * _AHEAD))[:limit]
+
+    def _ranked(self, found: Sequence[Found]) -> Sequence[Fact]:
+        return ranked(found, now=self._clock.now(), half_life=self._half_life)
 
     async def get(self, scope: Scope, id: str) -> Fact:
         """Also one that no longer holds. Raises `NotFound`."""
@@ -148,7 +170,16 @@ class Builtin:
                 return await facts.get(where, twin.id)
             if not await facts.apply(where, key, Learned(additions=(fact,))):
                 raise Conflict("This was remembered before, and was changed or forgotten since.")
+            self._changed(scope)
             return await facts.get(where, fact.id)
+
+    async def edit(self, scope: Scope, id: str, text: str) -> Fact:
+        """Another text, in a person's own words."""
+        if not 1 <= len(text.strip()) <= LONGEST:
+            raise InvalidInput(f"A memory is a text of 1 to {LONGEST} characters.")
+        edited = await self._facts(scope.user).edit(str(scope), FactId(id), text.strip())
+        self._changed(scope)
+        return edited
 
     async def feedback(self, scope: Scope, id: str, *, helpful: bool) -> Fact:
         change = HELPFUL if helpful else UNHELPFUL
@@ -203,7 +234,7 @@ class Builtin:
         own = await self.about(scope, USER, limit=_KNOWN // 2)
         known = {fact.id: fact for fact in own}
         for line in excerpt:
-            known |= {fact.id: fact for fact in await self.search(scope, line.text, limit=5)}
+            known |= {fact.id: fact for fact in await self._worded(scope, line.text, limit=5)}
         return list(known.values())[:_KNOWN]
 
 

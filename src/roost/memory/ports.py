@@ -1,12 +1,22 @@
 """What the built-in memory needs of the rest of Roost: a place for facts, and a model to ask."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from roost.core.facts import Contradiction, Entity, Fact, FactKind, Found, Learned
+from roost.core.facts import (
+    Contradiction,
+    Entity,
+    Fact,
+    FactKind,
+    Found,
+    Learned,
+    Meant,
+    Unmeant,
+)
 from roost.core.ids import FactId, SessionId, UserId
+from roost.memory.base import Scope
 
 
 class FactStore(Protocol):
@@ -73,6 +83,45 @@ class FactStore(Protocol):
     async def withdraw(self, scope: str, session: SessionId) -> int:
         """Forget what came from a session; says how many."""
         ...
+
+
+class VectorStore(Protocol):
+    """What one user's live facts mean, by the model that put it so; any other fact has no vector.
+    Numbers grow: `before` is where a page ends that comes before this one."""
+
+    async def missing(
+        self, scope: str, model: str, *, before: int = ..., limit: int
+    ) -> Sequence[Unmeant]:
+        """Live facts without one, newest first."""
+        ...
+
+    async def put(
+        self, scope: str, model: str, vectors: Sequence[tuple[Unmeant, bytes]]
+    ) -> Sequence[int]:
+        """Keep these; which of them were. One whose fact has changed meanwhile is not."""
+        ...
+
+    async def page(
+        self, scope: str, model: str, *, before: int = ..., limit: int
+    ) -> Sequence[Meant]: ...
+
+    async def facts(self, scope: str, seqs: Sequence[int]) -> Mapping[int, Fact]:
+        """Those of these that are live, by number."""
+        ...
+
+
+class Meanings(Protocol):
+    """Finds facts by what they mean rather than by their words."""
+
+    async def nearest(self, scope: Scope, words: str, *, limit: int) -> Sequence[Found]:
+        """Live facts, the nearest first; none if that can't be told in time."""
+        ...
+
+    def changed(self, scope: Scope) -> None:
+        """There are facts whose meaning is not known yet. Returns at once."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):

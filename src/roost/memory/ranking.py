@@ -10,6 +10,9 @@ from roost.core.facts import Fact, Found
 _MOST_WORDS = 30
 """As many words of a message as are looked for: the rest of a long one rarely adds anything."""
 
+_FLATNESS = 10
+"""How little the first few places of a ranking differ when rankings are merged."""
+
 _WORD = re.compile(r"[^\W_]+")
 
 _ARTICLES = {"a", "an", "the", "der", "die", "das", "den", "dem", "ein", "eine", "einen", "einem"}
@@ -68,6 +71,17 @@ def ranked(found: Iterable[Found], *, now: int, half_life: timedelta | None) -> 
     """The best matches first. Trust counts, and so does age if memories are to fade."""
     weighed = sorted(found, key=lambda each: -each.score * _weight(each.fact, now, half_life))
     return [each.fact for each in weighed]
+
+
+def merged(*rankings: Sequence[Fact]) -> Sequence[Fact]:
+    """One ranking of several, by reciprocal ranks: what stands high in one is taken for good, what
+    stands in both for better. Scores of different kinds can't be compared; places can."""
+    facts = {fact.id: fact for ranking in rankings for fact in ranking}
+    points = dict.fromkeys(facts, 0.0)
+    for ranking in rankings:
+        for place, fact in enumerate(ranking):
+            points[fact.id] += 1 / (_FLATNESS + place)
+    return sorted(facts.values(), key=lambda fact: -points[fact.id])
 
 
 def _weight(fact: Fact, now: int, half_life: timedelta | None) -> float:

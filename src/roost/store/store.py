@@ -10,6 +10,7 @@ from roost.store.leases import Leases
 from roost.store.memory import MemoryMarks
 from roost.store.operations import Engine
 from roost.store.queue import Queue
+from roost.store.rules import Rules
 from roost.store.search import Search
 from roost.store.sessions import Sessions
 from roost.store.transfer import Transfer
@@ -17,6 +18,7 @@ from roost.store.turns import Turns
 from roost.store.upkeep import Retention, Upkeep
 from roost.store.usage import Usages
 from roost.store.users import SERVER, Secrets, Settings, Users
+from roost.store.vectors import FactVectors
 from roost.store.work import Work
 
 
@@ -28,9 +30,11 @@ class UserStore:
         self.queue = Queue(engine, user)
         self.turns = Turns(engine, user)
         self.approvals = Approvals(engine, user)
+        self.rules = Rules(engine, user)
         self.history = Histories(engine, user)
         self.search = Search(engine, user)
         self.facts = Facts(engine, user)
+        self.vectors = FactVectors(engine, user)
         self.usage = Usages(engine, user)
         self.blobs = Blobs(engine, user, files)
         self.transfer = Transfer(engine, user, self.blobs)

@@ -14,9 +14,10 @@ from roost.store.sqlite.schema import migrate
 
 LARGE = (
     "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|"
-    "approvals|leases|memory_segments|facts|facts_applied|entities|entity_names|fact_entities"
+    "approvals|leases|memory_segments|facts|facts_applied|entities|entity_names|fact_entities|"
+    "search_vectors"
 )
-ALIASES = "s|m|t|e|d|c|n|a|l|o|f|g"
+ALIASES = "s|m|t|e|d|c|n|a|l|o|f|g|v"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
 # After a repair everything is looked at once; blobs are looked through once a day, in slices; the

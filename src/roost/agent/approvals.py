@@ -12,6 +12,9 @@ from roost.core.ids import new_approval_id
 from roost.core.turns import ToolCall
 from roost.tools.base import Allowed, Intent
 
+EXACTLY = "="
+"""Before a pattern that is meant letter by letter: what a person once read and allowed for good."""
+
 
 class Verdict(msgspec.Struct, frozen=True):
     decision: RuleDecision
@@ -47,7 +50,7 @@ def question(call: ToolCall, intent: Intent) -> Question:
         subject=intent.subject,
         why=intent.why,
         choices=intent.choices,
-        rule=intent.subject if intent.kind == "approval" else "",
+        rule=EXACTLY + intent.subject if intent.kind == "approval" else "",
     )
     return Question(
         id=new_approval_id(),
@@ -77,10 +80,16 @@ def _refuses(rule: Rule, intent: Intent | None) -> bool:
         return True
     if intent is None:
         return False
-    if not intent.command or rule.pattern == intent.subject:
-        return fnmatchcase(intent.subject, rule.pattern) or rule.pattern == intent.subject
+    if not intent.command or rule.pattern.startswith(EXACTLY):
+        return _matches_whole(rule.pattern, intent.subject)
     commands = read(intent.subject) or ()
     return any(matches(rule.pattern, words) for each in commands for words in hidden(each))
+
+
+def _matches_whole(pattern: str, subject: str) -> bool:
+    if pattern.startswith(EXACTLY):
+        return subject == pattern.removeprefix(EXACTLY)
+    return fnmatchcase(subject, pattern)
 
 
 def _can_not_tell(rules: Iterable[Rule], intent: Intent | None) -> bool:
@@ -92,17 +101,18 @@ def _can_not_tell(rules: Iterable[Rule], intent: Intent | None) -> bool:
 
 def _allowing(rules: Sequence[Rule], intent: Intent | None) -> Rule | None:
     """Each command of a line has to be allowed; or just this line, as a person once read it."""
-    subject = "" if intent is None else intent.subject
     for rule in rules:
-        if rule.pattern is None or (intent is not None and rule.pattern == subject):
+        if rule.pattern is None or (intent is not None and _allows_whole(rule.pattern, intent)):
             return rule
-    if intent is None:
+    if intent is None or not intent.command:
         return None
-    if not intent.command:
-        found = [rule for rule in rules if fnmatchcase(subject, rule.pattern or "")]
-        return found[0] if found else None
-    found = [_allowing_command(rules, words) for words in read(subject) or ()]
+    found = [_allowing_command(rules, words) for words in read(intent.subject) or ()]
     return found[0] if found and None not in found else None
+
+
+def _allows_whole(pattern: str, intent: Intent) -> bool:
+    whole = pattern.startswith(EXACTLY) or not intent.command
+    return whole and _matches_whole(pattern, intent.subject)
 
 
 def _allowing_command(rules: Sequence[Rule], words: Words) -> Rule | None:

@@ -2,7 +2,8 @@
 
 What is read here must mean the same to bash. So only plain commands are read: words, quotes, and
 the signs that put one command after another. Whatever is decided while it runs (a variable, a
-substitution, a loop, a file that is written) makes a command unreadable, and a person is asked.
+substitution, the files that a pattern stands for, a loop, a file that is written) makes a command
+unreadable, and a person is asked.
 """
 
 import re
@@ -13,7 +14,7 @@ Words = tuple[str, ...]
 
 _SEPARATORS = ("&&", "||", ";", "|", "\n")
 _HARMLESS = re.compile(r"(?:(?:[12]|&)?>[ \t]*/dev/null|2>&1|<[ \t]*/dev/null)(?=[ \t\n;|]|$)")
-_UNREADABLE = frozenset("$`(){}<>&#!\\\"'")
+_UNREADABLE = frozenset("$`(){}<>&#!\\\"'*?[")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=")
 _RESERVED = frozenset(
     re.findall(
@@ -119,6 +120,8 @@ def _piece(command: str, at: int) -> tuple[str, int]:
         return command[at + 1], at + 2
     if letter in _UNREADABLE or not letter.isprintable() or letter.isspace():
         raise Unreadable
+    if letter == "~" and command[at + 1 : at + 2] != "/":
+        raise Unreadable  # someone's home, or a folder that the shell remembers
     return letter, at + 1
 
 
@@ -145,7 +148,7 @@ def _checked(words: Sequence[str]) -> Words:
     if not words:
         raise Unreadable
     name = words[0]
-    if not name or name in _RESERVED or _ASSIGNMENT.match(name) or set(name) & set("*?[~\0"):
+    if not name or name in _RESERVED or _ASSIGNMENT.match(name) or "~" in name:
         raise Unreadable
     if any("\0" in word for word in words):
         raise Unreadable

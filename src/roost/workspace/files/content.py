@@ -1,4 +1,4 @@
-"""The bytes of a file at a place: read up to a limit, and replaced all at once."""
+"""The bytes of a file at a spot: read up to a limit, and replaced all at once."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from roost.workspace.files.paths import Place, Refused
+from roost.workspace.files.paths import Refused, Spot
 
 MOST = 8 << 20
 """Bytes of a file that is read as a whole, changed or written."""
@@ -45,77 +45,77 @@ def digest_of(data: bytes) -> Digest:
 
 
 @contextmanager
-def opened(place: Place) -> Generator[int]:
+def opened(spot: Spot) -> Generator[int]:
     """An ordinary file, open for reading; nothing else is even opened."""
-    found = place.look()
+    found = spot.look()
     if found is None:
-        raise Refused(f"There is no file {place.path}.")
-    _must_be_a_file(place, found)
-    file = os.open(place.name, _READ, dir_fd=place.parent)
+        raise Refused(f"There is no file {spot.path}.")
+    _must_be_a_file(spot, found)
+    file = os.open(spot.name, _READ, dir_fd=spot.parent)
     try:
-        _must_be_a_file(place, os.fstat(file))
+        _must_be_a_file(spot, os.fstat(file))
         yield file
     finally:
         os.close(file)
 
 
 @contextmanager
-def opened_folder(place: Place) -> Generator[int]:
-    if place.missing:
-        raise Refused(f"There is no folder {place.path}.")
+def opened_folder(spot: Spot) -> Generator[int]:
+    if spot.missing:
+        raise Refused(f"There is no folder {spot.path}.")
     try:
-        folder = os.open(place.name, _FOLDER, dir_fd=place.parent)
+        folder = os.open(spot.name, _FOLDER, dir_fd=spot.parent)
     except NotADirectoryError:
-        raise Refused(f"{place.path} is not a folder.") from None
+        raise Refused(f"{spot.path} is not a folder.") from None
     try:
         yield folder
     finally:
         os.close(folder)
 
 
-def is_folder(place: Place) -> bool:
-    found = place.look()
+def is_folder(spot: Spot) -> bool:
+    found = spot.look()
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
-def read(place: Place, check: Check, *, most: int = MOST) -> Content:
-    with opened(place) as file:
+def read(spot: Spot, check: Check, *, most: int = MOST) -> Content:
+    with opened(spot) as file:
         found = os.fstat(file)
         data = bytearray()
         while len(data) <= most and (chunk := os.read(file, _CHUNK)):
             data += chunk
             check()
         if len(data) > most:
-            raise Refused(f"{place.path} is too large: over {most >> 20} MB.")
+            raise Refused(f"{spot.path} is too large: over {most >> 20} MB.")
         return Content(bytes(data), stat.S_IMODE(found.st_mode), _state(found))
 
 
-def replace(place: Place, data: bytes, check: Check, *, was: Content | None) -> None:
-    """Put a new file in the place of the one that `was` there, or where there was none.
+def replace(spot: Spot, data: bytes, check: Check, *, was: Content | None) -> None:
+    """Put a new file in the spot of the one that `was` there, or where there was none.
 
     It is there whole or not at all. Other names of the old file (hard links) keep what they had:
     nothing is ever written into a file that is there. Its set-id bits are not kept.
     """
-    place.must_be_writable()
+    spot.must_be_writable()
     if len(data) > MOST:
         raise Refused(f"That is too much for one file: over {MOST >> 20} MB.")
     if was is not None and not was.mode & 0o222:
-        raise Refused(f"{place.path} is read-only (mode {was.mode:03o}).")
-    place.make_parents()
+        raise Refused(f"{spot.path} is read-only (mode {was.mode:03o}).")
+    spot.make_parents()
     draft = DRAFT + secrets.token_hex(8)
     try:
-        _write(place, draft, data, check, mode=None if was is None else was.mode & 0o777)
+        _write(spot, draft, data, check, mode=None if was is None else was.mode & 0o777)
         check()
-        _put(place, draft, was)
+        _put(spot, draft, was)
     finally:
         with suppress(OSError):
-            os.unlink(draft, dir_fd=place.parent)
-    with opened_here(place) as folder:
+            os.unlink(draft, dir_fd=spot.parent)
+    with opened_here(spot) as folder:
         os.fsync(folder)
 
 
-def _write(place: Place, draft: str, data: bytes, check: Check, *, mode: int | None) -> None:
-    file = os.open(draft, _NEW, 0o666 if mode is None else 0o600, dir_fd=place.parent)
+def _write(spot: Spot, draft: str, data: bytes, check: Check, *, mode: int | None) -> None:
+    file = os.open(draft, _NEW, 0o666 if mode is None else 0o600, dir_fd=spot.parent)
     try:
         for start in range(0, len(data), _CHUNK):
             check()
@@ -132,40 +132,40 @@ def _write_whole(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
-def _put(place: Place, draft: str, was: Content | None) -> None:
+def _put(spot: Spot, draft: str, was: Content | None) -> None:
     """Looked at once more at the last moment. A name that is new is taken only if it is free."""
-    now = place.look()
+    now = spot.look()
     if (None if now is None else _state(now)) != (None if was is None else was.state):
-        raise Refused(f"{place.path} has just been changed by someone else. Read it again.")
-    at = place.parent
+        raise Refused(f"{spot.path} has just been changed by someone else. Read it again.")
+    at = spot.parent
     if was is None:
         try:
-            os.link(draft, place.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+            os.link(draft, spot.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
         except FileExistsError:
-            raise Refused(f"{place.path} has just been made by someone else. Read it.") from None
+            raise Refused(f"{spot.path} has just been made by someone else. Read it.") from None
         except OSError as error:
             if error.errno not in _NO_LINKS_HERE:
                 raise
         else:
             return
-    os.rename(draft, place.name, src_dir_fd=at, dst_dir_fd=at)
+    os.rename(draft, spot.name, src_dir_fd=at, dst_dir_fd=at)
 
 
 @contextmanager
-def opened_here(place: Place) -> Generator[int]:
-    """The folder that the place is in, open so that it can be synced."""
-    folder = os.open(".", _FOLDER, dir_fd=place.parent)
+def opened_here(spot: Spot) -> Generator[int]:
+    """The folder that the spot is in, open so that it can be synced."""
+    folder = os.open(".", _FOLDER, dir_fd=spot.parent)
     try:
         yield folder
     finally:
         os.close(folder)
 
 
-def _must_be_a_file(place: Place, found: os.stat_result) -> None:
+def _must_be_a_file(spot: Spot, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise Refused(f"{place.path} is a folder.")
+        raise Refused(f"{spot.path} is a folder.")
     if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"{place.path} is not an ordinary file.")
+        raise Refused(f"{spot.path} is not an ordinary file.")
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

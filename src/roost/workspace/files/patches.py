@@ -13,14 +13,18 @@ _NO_NEWLINE = "\\"
 
 
 class Hunk(msgspec.Struct):
-    """`start` is where it says that its old lines are, if it says so. Whether the file's last line
-    has an end is said only where it is part of the hunk."""
+    """`start` is where it says that its old lines are, if it says so; each of its `lines` stays
+    (" "), goes ("-") or comes ("+"). Whether the file's last line has an end is said only where
+    that is part of the hunk."""
 
     start: int | None
-    old: list[str]
-    new: list[str]
+    lines: list[tuple[str, str]]
     old_ends: bool = True
     new_ends: bool = True
+
+    @property
+    def old(self) -> list[str]:
+        return [line for mark, line in self.lines if mark != "+"]
 
 
 def parsed(patch: str) -> list[Hunk]:
@@ -44,20 +48,24 @@ def parsed(patch: str) -> list[Hunk]:
 
 
 def _hunk(lines: Sequence[str], at: int, header: re.Match[str]) -> tuple[Hunk, int]:
-    hunk = Hunk(int(header[1]) if header[1] else None, [], [])
+    hunk = Hunk(int(header[1]) if header[1] else None, [])
     olds, news = int(header[2] or 1), int(header[4] or 1)
     last = ""
-    while at < len(lines):
+    while at < len(lines) and not _HEADER.fullmatch(lines[at]):
         line = lines[at]
-        counted = len(hunk.old) < olds or len(hunk.new) < news
-        if _HEADER.fullmatch(line) or (not counted and _is_header(lines, at)):
+        full = olds <= 0 and news <= 0 and hunk.start is not None
+        if (full or hunk.start is None) and _is_header(lines, at):
             break
         if line.startswith(_NO_NEWLINE):
             hunk.old_ends &= last == "+"
             hunk.new_ends &= last == "-"
-        elif not _take(hunk, line):
-            raise Refused(f"Line {at + 1} of the patch begins with neither space, `-` nor `+`.")
-        last = line[:1]
+        elif line or not full:  # an empty line after the hunk is none of it
+            last = line[:1] or " "
+            if last not in " -+":
+                raise Refused(f"Line {at + 1} of the patch begins with neither space, `-` nor `+`.")
+            hunk.lines.append((last, line[1:]))
+            olds -= last != "+"
+            news -= last != "-"
         at += 1
     return hunk, at
 
@@ -68,36 +76,37 @@ def _is_header(lines: Sequence[str], at: int) -> bool:
     return begins or lines[at].startswith(("diff ", "index "))
 
 
-def _take(hunk: Hunk, line: str) -> bool:
-    mark, rest = line[:1], line[1:]
-    if mark not in ("", " ", "-", "+"):
-        return False
-    if mark != "+":
-        hunk.old.append(rest)
-    if mark != "-":
-        hunk.new.append(rest)
-    return True
-
-
 def patched(text: Text, hunks: Sequence[Hunk]) -> Text:
     """Hunks come in the order of the file; each is looked for where it should be, then nearby."""
-    lines = text.body.replace("\r\n", "\n").split("\n")
-    ends = lines[-1] == ""
-    lines = lines[:-1] if ends else lines
+    *lines, last = text.body.split("\n")
+    ends = last == ""
+    lines = lines if ends else [*lines, last]
+    bare = [line.removesuffix("\r") for line in lines]
     done: list[str] = []
     taken = drift = 0
     for number, hunk in enumerate(hunks, 1):
-        at = _find(lines, hunk, taken, drift)
+        at = _find(bare, hunk, taken, drift)
         if at is None:
             raise Refused(_unfit(hunk, number))
         if hunk.start is not None:
             drift = at - _expected(hunk)
-        done += [*lines[taken:at], *hunk.new]
-        taken = at + len(hunk.old)
-        if taken == len(lines) and (not hunk.new_ends or not hunk.old_ends):
+        done += lines[taken:at]
+        taken = at + _put(done, lines[at:], hunk, text.newline.removesuffix("\n"))
+        if taken == len(lines) and not (hunk.new_ends and hunk.old_ends):
             ends = hunk.new_ends
-    body = text.newline.join([*done, *lines[taken:]])
-    return Text(body + text.newline if ends and (done or lines[taken:]) else body, text.encoding)
+    done += lines[taken:]
+    return Text("\n".join([*done, ""] if ends and done else done), text.encoding)
+
+
+def _put(done: list[str], lines: Sequence[str], hunk: Hunk, carriage: str) -> int:
+    """Add what a hunk makes of the lines that it is about; how many those were. Lines that stay do
+    so with their own ends."""
+    at = 0
+    for mark, line in hunk.lines:
+        if mark != "-":
+            done.append(lines[at] if mark == " " else line + carriage)
+        at += mark != "+"
+    return at
 
 
 def _expected(hunk: Hunk) -> int:
@@ -107,11 +116,12 @@ def _expected(hunk: Hunk) -> int:
 
 
 def _find(lines: Sequence[str], hunk: Hunk, taken: int, drift: int) -> int | None:
-    size = len(hunk.old)
+    old = hunk.old
+    size = len(old)
     places = [
         at
         for at in range(taken, len(lines) - size + 1)
-        if (not size or lines[at] == hunk.old[0]) and lines[at : at + size] == hunk.old
+        if (not size or lines[at] == old[0]) and lines[at : at + size] == old
     ]
     if hunk.start is None:
         return places[0] if len(places) == 1 else None

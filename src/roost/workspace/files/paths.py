@@ -38,7 +38,7 @@ class Refused(Exception):
     """What is not done with a file, and why, in words for the model."""
 
 
-class Place:
+class Spot:
     """A name in an open folder, with no link on the way there. `path` is how the box calls it.
     Folders that are `missing` in between can be made. The name itself may be anything, or nothing
     yet, and may change: it is to be opened without following links."""
@@ -72,6 +72,9 @@ class Place:
         except FileNotFoundError:
             return None
 
+    def close(self) -> None:
+        os.close(self.parent)
+
     def __enter__(self) -> Self:
         return self
 
@@ -81,7 +84,7 @@ class Place:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        os.close(self.parent)
+        self.close()
 
 
 class _Mount(msgspec.Struct, frozen=True):
@@ -108,7 +111,8 @@ class View:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             for folder in self._ground.folders:
-                self._mounts[_names(folder.inside)] = self._mount(folder, stack)
+                with suppress(OSError):  # not there, or not for Roost
+                    self._mounts[_names(folder.inside)] = self._mount(folder, stack)
             stack.enter_context(acting_as(self._ground.owner))
             self._stack = stack.pop_all()
         return self
@@ -129,7 +133,7 @@ class View:
         stack.callback(os.close, anchor)
         return _Mount(folder, anchor, folder.host.relative_to(base).parts)
 
-    def place(self, path: str) -> Place:
+    def find(self, path: str) -> Spot:
         """Where a path leads. Relative ones begin in the workspace's own folder."""
         _check(path)
         start = () if path.startswith("/") else _names(self.home.inside)
@@ -153,7 +157,7 @@ class _Walk:
         self._links = 0
         self._steps = 0
 
-    def run(self, names: Iterable[str]) -> Place:
+    def run(self, names: Iterable[str]) -> Spot:
         self._left.extend(names)
         while self._left:
             match self._left.popleft():
@@ -162,23 +166,23 @@ class _Walk:
                 case "..":
                     self._go(self._at[:-1])
                 case name:
-                    if place := self._enter(name):
-                        return place
-        return self._place(())
+                    if end := self._enter(name):
+                        return end
+        return self._end(())
 
-    def _enter(self, name: str) -> Place | None:
-        """Take one step; a place is where it ends."""
+    def _enter(self, name: str) -> Spot | None:
+        """Take one step; a spot is the end."""
         below = (*self._at, name)
         if self._here is None or below in self._mounts:
             self._go(below)
             return None
         self._count(below)
         if not any(each not in ("", ".") for each in self._left):
-            return None if self._follow(name) else self._place((name,))
+            return None if self._follow(name) else self._end((name,))
         try:
             self._move(os.open(name, _FOLDER, dir_fd=self._here), below)
         except FileNotFoundError:
-            return self._place(self._unmade(name))
+            return self._end(self._unmade(name))
         except OSError as error:
             if error.errno not in _NOT_A_FOLDER:
                 raise
@@ -238,12 +242,12 @@ class _Walk:
             raise Refused(f"{_brief(self._path)} leads through too many folders.")
         return rest
 
-    def _place(self, names: Names) -> Place:
+    def _end(self, names: Names) -> Spot:
         if self._here is None or os.fstat(self._here).st_dev in _of_the_kernel():
             raise Refused(self._outside())
         held = max([names for names in self._mounts if self._at[: len(names)] == names], key=len)
         here, self._here = self._here, None
-        return Place(self._mounts[held].folder, self._at, here, names)
+        return Spot(self._mounts[held].folder, self._at, here, names)
 
     def _move(self, here: int | None, at: Names) -> None:
         self.close()

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 
 from roost.workspace.files.content import Content, Digest
-from roost.workspace.files.paths import Place, Refused
+from roost.workspace.files.paths import Refused, Spot
 
 _MOST = 5_000
 
@@ -17,19 +17,16 @@ class Seen:
         self._digests: OrderedDict[str, Digest] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, place: Place, digest: Digest) -> None:
+    def note(self, spot: Spot, digest: Digest) -> None:
         with self._lock:
-            self._digests[place.path] = digest
-            self._digests.move_to_end(place.path)
+            self._digests[spot.path] = digest
+            self._digests.move_to_end(spot.path)
             if len(self._digests) > _MOST:
                 self._digests.popitem(last=False)
 
-    def must_know(self, place: Place, content: Content) -> None:
-        known = self._digests.get(place.path)
+    def must_know(self, spot: Spot, content: Content) -> None:
+        known = self._digests.get(spot.path)
         if known is None:
-            raise Refused(f"{place.path} is there and was not read yet. Read it first.")
+            raise Refused(f"{spot.path} is there and was not read yet. Read it first.")
         if known != content.digest:
-            raise Refused(f"{place.path} changed since you read it. Read it again first.")
-
-    async def close(self) -> None:
-        self._digests.clear()
+            raise Refused(f"{spot.path} changed since you read it. Read it again first.")

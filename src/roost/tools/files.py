@@ -1,0 +1,14 @@
+"""The file tools: reading, editing and finding what is in a session's workspace."""
+
+from roost.tools.base import Tool
+from roost.tools.editing import Editing
+from roost.tools.file_access import FileAccess, HasRoom
+from roost.tools.finding import Finding
+from roost.tools.reading import Reading
+from roost.workspace.workspaces import Workspaces
+
+
+def file_tools(workspaces: Workspaces, *, has_room: HasRoom | None = None) -> tuple[Tool, ...]:
+    access = FileAccess(workspaces, has_room=has_room)
+    finding = Finding(access)
+    return (Reading(access, finding).tool(), *Editing(access).tools(), *finding.tools())

@@ -74,3 +74,24 @@ def test_time_runs_out() -> None:
     now = 230.0
     assert budget.seconds_left() == 0
     assert "2 minutes" in str(budget.out_of_time())
+
+
+def test_what_a_subagent_spends_is_spent_by_its_caller() -> None:
+    caller = Budget(LimitsConfig(turn_tokens=Count(100)), turn=Spent(50, 0))
+    one, other = Budget(LimitsConfig(), within=caller), Budget(LimitsConfig(), within=caller)
+    one.begin_step()
+    assert one.output_left() == 50
+    one.add(used(30))
+    assert other.output_left() == 20
+    one.add(used(20))
+    for budget in (one, other, caller):
+        with pytest.raises(errors.Budget, match="turn_tokens"):
+            budget.begin_step()
+
+
+def test_subagent_has_no_more_time_than_its_caller() -> None:
+    now = 0.0
+    caller = Budget(LimitsConfig(turn_time=timedelta(minutes=2)), clock=lambda: now)
+    now = 100.0
+    mine = LimitsConfig(turn_time=timedelta(minutes=1))
+    assert Budget(mine, within=caller, clock=lambda: now).seconds_left() == 20

@@ -108,6 +108,7 @@ NOT_FOUND: dict[str, Ask] = {
         NewSession(id=new_session().id, origin="web", parent=Parent(of.session, "subagent"))
     ),
     "Sessions.get": lambda bob, of: bob.sessions.get(of.session),
+    "Sessions.subagents": lambda bob, of: bob.sessions.subagents(of.session),
     "Sessions.update": lambda bob, of: bob.sessions.update(of.session, SessionPatch(title="Mine")),
     "Sessions.update nothing": lambda bob, of: bob.sessions.update(of.session, SessionPatch()),
     "Sessions.suggest_title": lambda bob, of: bob.sessions.suggest_title(of.session, "Mine"),
@@ -155,6 +156,7 @@ NOT_FOUND: dict[str, Ask] = {
     ),
     "Histories.load": lambda bob, of: bob.history.load(of.session),
     "Histories.page": lambda bob, of: bob.history.page(of.session),
+    "Histories.around": lambda bob, of: bob.history.around(of.session, 1, reach=1),
     "Histories.snapshot": lambda bob, of: bob.history.snapshot(of.session),
     "Histories.since": lambda bob, of: bob.history.since(of.session, 0),
     "Histories.replaced": lambda bob, of: bob.history.replaced(of.session, 1),

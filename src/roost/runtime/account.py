@@ -40,6 +40,7 @@ from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
 from roost.tools.toolsets import toolset as known_toolset
+from roost.workspace.workspaces import Workspaces
 
 _SOON = 0.05
 
@@ -55,6 +56,7 @@ class Parts(NamedTuple):
     builder: Builder
     compactions: Compactions
     memory: MemoryCommits
+    workspaces: Workspaces | None
 
 
 class Account:
@@ -67,6 +69,7 @@ class Account:
         self._builder = parts.builder
         self._compactions = parts.compactions
         self._memory = parts.memory
+        self._workspaces = parts.workspaces
 
     # Sessions.
 
@@ -174,6 +177,7 @@ class Account:
             await self._store.sessions.end(session, lease.token)
             self._agents.drop(session)
         self._hub.changed(session)
+        await self._end_workspace(session)
         self._memory.boundary(self._user, session, "end")
 
     async def delete(self, session: SessionId) -> None:
@@ -184,6 +188,8 @@ class Account:
         self._agents.drop(session)
         self._hub.changed(session)
         self._memory.deleted(session)
+        if self._workspaces is not None:
+            await self._workspaces.forget(session)
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""
@@ -196,6 +202,7 @@ class Account:
             opened = await self._store.sessions.reset(route, old, lease.token, new)
             self._agents.drop(old)
         self._hub.changed(old)
+        await self._end_workspace(old)
         self._memory.boundary(self._user, old, "reset")
         return opened
 
@@ -209,6 +216,10 @@ class Account:
         for child in await self.subagents(session):
             if child.ended_at is None:
                 await self.end(child.id)
+
+    async def _end_workspace(self, session: SessionId) -> None:
+        if self._workspaces is not None:
+            await self._workspaces.end(session)
 
     async def point(self, route: str, session: SessionId) -> None:
         """Make a session the current one of a route."""

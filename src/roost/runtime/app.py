@@ -1,14 +1,14 @@
 """Roost, running: what belongs to no user in particular, and the way to those that do."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
 from roost.agent.loop import Agent
 from roost.core.clock import Clock
 from roost.core.config import Config, MemoryConfig
-from roost.core.ids import UserId, new_user_id
+from roost.core.ids import SessionId, UserId, new_user_id
 from roost.core.users import User
 from roost.memory.base import MemoryProvider, Scope
 from roost.runtime.account import Account, Parts
@@ -24,7 +24,9 @@ from roost.runtime.recovery import Recovery
 from roost.runtime.shutdown import shut_down
 from roost.runtime.turn_run import Engine
 from roost.runtime.turns import Turns
+from roost.runtime.workspace_care import WorkspaceCare
 from roost.store.store import Store
+from roost.workspace.workspaces import Workspaces
 
 OWNER = "owner"
 
@@ -55,51 +57,26 @@ async def running(
     *,
     clock: Clock,
     memories: Mapping[str, MemoryProvider],
+    workspaces: Workspaces | None = None,
 ) -> AsyncGenerator[App]:
     """Everything that lives, for as long as the block lasts. `memories` are the providers by name;
-    they stay open until then."""
+    they stay open until then, and so do workspaces."""
     hub = Hub(store)
-    checkpoints = Checkpoints(store.work, renew=config.leases.ttl.total_seconds() / 3)
-    memory = MemoryCommits(
-        store,
-        memories,
-        clock=clock,
-        idle=config.memory.idle_commit.total_seconds(),
-        call_limit=config.memory.timeout.total_seconds(),
-    )
+    memory = _commits(store, config.memory, memories, clock)
     recall = Recall(memories, partial(_scope, config.memory, memories))
-    agents = Agents[Agent](
-        limit=config.agents.max,
-        idle_ttl=config.agents.idle_ttl.total_seconds(),
-        clock=clock,
-        evicted=memory.evicted,
-    )
-    naming = Naming(store, hub, builder)
-    engine = Engine(
-        store,
-        hub,
-        checkpoints,
-        agents,
-        builder,
-        clock,
-        config.limits,
-        config.approvals.ttl.total_seconds(),
-        recall,
-    )
+    engine = _engine(store, hub, builder, config, clock, recall, evicted=memory.evicted)
     turns = Turns(engine)
-    compactions = Compactions(
-        store,
-        hub,
-        turns,
-        builder,
-        clock=clock,
-        idle=config.compaction.idle.total_seconds(),
-    )
+    naming = Naming(store, hub, builder)
+    idle = config.compaction.idle.total_seconds()
+    compactions = Compactions(store, hub, turns, builder, clock=clock, idle=idle)
     turns.observers += [naming.finished, compactions.finished]
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
-    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions, memory)
-    work = (checkpoints.run(), agents.run(), recovery.run(), memory.run())
+    checkpoints, agents = engine.checkpoints, engine.agents
+    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions, memory, workspaces)
+    work = [checkpoints.run(), agents.run(), recovery.run(), memory.run()]
+    if workspaces is not None:
+        work.append(WorkspaceCare(workspaces, store, turns, hub).run())
     loops = [asyncio.create_task(each) for each in work]
     try:
         await recovery.begin()
@@ -110,6 +87,46 @@ async def running(
         await shut_down(parts, naming, loops, grace=grace)
         await memory.drain(config.memory.grace.total_seconds())
         await recall.close()
+
+
+def _commits(
+    store: Store, config: MemoryConfig, memories: Mapping[str, MemoryProvider], clock: Clock
+) -> MemoryCommits:
+    return MemoryCommits(
+        store,
+        memories,
+        clock=clock,
+        idle=config.idle_commit.total_seconds(),
+        call_limit=config.timeout.total_seconds(),
+    )
+
+
+def _engine(
+    store: Store,
+    hub: Hub,
+    builder: Builder,
+    config: Config,
+    clock: Clock,
+    recall: Recall,
+    *,
+    evicted: Callable[[SessionId], None],
+) -> Engine:
+    return Engine(
+        store,
+        hub,
+        Checkpoints(store.work, renew=config.leases.ttl.total_seconds() / 3),
+        Agents[Agent](
+            limit=config.agents.max,
+            idle_ttl=config.agents.idle_ttl.total_seconds(),
+            clock=clock,
+            evicted=evicted,
+        ),
+        builder,
+        clock,
+        config.limits,
+        config.approvals.ttl.total_seconds(),
+        recall,
+    )
 
 
 def _scope(

@@ -34,7 +34,9 @@ from roost.store.writes import (
     check_session,
     check_token,
     enter,
+    enter_adding,
     insert,
+    place,
     record,
     refuse_while_live,
     standing,
@@ -150,6 +152,18 @@ class Histories:
 
     # Rewrites. All need the session's lease, and none is possible while a turn is under way, except
     # for a compaction by the turn itself.
+
+    @writing
+    def note(self, session: SessionId, token: Token, note: Draft) -> Operation[Written]:
+        """Say something in Roost's own voice between two turns, for people and the agent. That is
+        no activity of the session's."""
+        head = yield from enter_adding(self._user, session, token, (note,), active=False)
+        if isinstance(head, Written):
+            return head
+        yield from refuse_while_live(session)
+        events = yield from place(self._user, session, head, None, (note,))
+        yield from record(session, head.revision, *events)
+        return Written(head.revision, head.epoch, head.head + 1)
 
     @writing
     def undo(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Written]:

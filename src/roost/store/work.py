@@ -1,6 +1,6 @@
 """What the runtime does across all users: find work, tick, take over what a crash left behind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import structlog
@@ -66,6 +66,10 @@ class Orphan(msgspec.Struct, frozen=True, array_like=True):
 class _Stored(msgspec.Struct, frozen=True, array_like=True):
     turn: TurnId
     seq: int
+
+
+class _There(msgspec.Struct, frozen=True, array_like=True):
+    id: SessionId
 
 
 class Work:
@@ -155,6 +159,12 @@ class Work:
             rows = yield query("queued_sessions", limit=limit - len(found))
             found += every(rows, _Session)
         return [row.id for row in found]
+
+    @reading
+    def sessions_among(self, sessions: Collection[SessionId]) -> Operation[frozenset[SessionId]]:
+        """Those of them that are there, anyone's."""
+        rows = yield query("sessions_among", ids=_json(sorted(sessions)))
+        return frozenset([each.id for each in every(rows, _There)])
 
     @writing
     def expire_approvals(self) -> Operation[Sequence[SessionId]]:

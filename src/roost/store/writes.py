@@ -66,7 +66,12 @@ def enter(
 
 
 def enter_adding(
-    user: UserId, session: SessionId, token: Token, drafts: tuple[Draft, ...]
+    user: UserId,
+    session: SessionId,
+    token: Token,
+    drafts: tuple[Draft, ...],
+    *,
+    active: bool = True,
 ) -> Operation[Head | Written]:
     """Begin a write that adds messages, which are then to be placed. If these very messages were
     written before, the result of that."""
@@ -76,7 +81,7 @@ def enter_adding(
         if first := (yield from already_written(user, session, drafts)):
             return first
         raise Fenced(session=session, token=token)
-    if head.quiet >= ACTIVITY:
+    if active and head.quiet >= ACTIVITY:
         yield query("stir_session", session=session)
     return head
 

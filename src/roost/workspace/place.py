@@ -109,6 +109,11 @@ class Place:
         new.replace(self._trace)
 
 
+def sessions_in(root: Path) -> Iterator[SessionId]:
+    """Whose workspaces are here."""
+    return (SessionId(path.name) for path in root.glob("ses_*") if _IS_SESSION.match(path.name))
+
+
 def owners_of(root: Path) -> Iterator[int]:
     """Users that have a workspace's files here."""
     for folder in root.glob("ses_*/files"):

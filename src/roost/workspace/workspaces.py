@@ -16,7 +16,13 @@ from roost.core.config import WorkspacesConfig
 from roost.core.errors import WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox
-from roost.workspace.place import FIRST_OWNER, Place, owners_of, remove_leavings
+from roost.workspace.place import (
+    FIRST_OWNER,
+    Place,
+    owners_of,
+    remove_leavings,
+    sessions_in,
+)
 from roost.workspace.workspace import Workspace
 
 log = structlog.stdlib.get_logger("roost.workspace")
@@ -93,6 +99,10 @@ class Workspaces:
         place = Place(self._folder, session)
         async with self._making:
             await asyncio.to_thread(place.remove)
+
+    async def stored(self) -> frozenset[SessionId]:
+        """The sessions that have files here."""
+        return frozenset(await asyncio.to_thread(sessions_in, self._folder))
 
     async def sweep(self) -> int:
         """Close the workspaces that have been idle for too long; how many they were."""

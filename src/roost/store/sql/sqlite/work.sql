@@ -161,3 +161,7 @@ WHERE t.state = 'queued' AND t.route = 'subagent' AND s.deleted_at IS NULL
 -- Where the users of claimed sessions are: their messages say what time it is there.
 -- name: time_zones
 SELECT u.id, u.time_zone FROM json_each(:users) j CROSS JOIN users u ON u.id = j.value;
+
+-- name: sessions_among
+SELECT id FROM sessions
+WHERE id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL;

@@ -97,6 +97,17 @@ def read_url(text: str) -> URL:
     return url
 
 
+def usual(text: str) -> str:
+    """The address in its one usual spelling, for rules to match; as it is, if it is none."""
+    try:
+        url = read_url(text)
+        assert url.raw_host is not None
+        plain = url.with_host(url.raw_host.removesuffix(".")).with_fragment(None)
+    except (AddressRefused, ValueError):
+        return text
+    return str(plain.with_port(None) if plain.is_default_port() else plain)
+
+
 class Guard:
     """Says where to connect for a host: only to what was checked, without a second lookup, so that
     a name can't mean something else by then. `dial` says how a checked address is reached; tests

@@ -30,7 +30,7 @@ class KeptChild:
         self._tty: int | None = None
         self._stdin: int | None = None
         self._output: int | None = None
-        self._trouble = "the box ended."
+        self._trouble = "it was killed as it started."
         self._started = asyncio.Event()
         self._ended: asyncio.Future[int] = loop.create_future()
         self._kills: list[asyncio.Future[int]] = []

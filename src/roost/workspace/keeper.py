@@ -280,8 +280,8 @@ class Supervisor:
         where = self._order.argv[0]
         try:
             signal.set_wakeup_fd(-1)
-            # What Python ignores would stay ignored.
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            # What is ignored would stay ignored.
+            for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             tell = self._arrange(ends, tell)
@@ -459,6 +459,8 @@ def main(words: Sequence[str]) -> None:
     os.set_inheritable(CONNECTION, False)
     # Nobody who runs as the same user may look into it or change what it does.
     prctl(_PR_SET_DUMPABLE, 0)
+    # Python would end by itself on this one, be it asked by someone in the box.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
     keeper = Keeper(connection, Limits(words[:4]))
     send(connection, [b"ready", *map(identity, words[4:])])

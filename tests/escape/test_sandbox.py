@@ -1,7 +1,8 @@
-"""Attempts to get out of a box, to see what is outside, or to take more than a share; each fails."""
+"""Attempts to get out of a box, to see what is outside, to take more than a share: all fail."""
 
 import asyncio
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -57,9 +58,9 @@ LOOKS = {
     "the folders above the workspace": f"cd {HOME}; cd -P ..; cat data/roost.db {{data}}/roost.db",
     "a link to the data folder": "ln -s {data} {home}/l; cat {home}/l/roost.db",
     "the root of the first process": "cat /proc/1/root{data}/roost.db",
-    "the root of its parent": "cat /proc/$PPID/root{data}/roost.db /proc/$PPID/cwd/../data/roost.db",
+    "the root of its parent": "cat /proc/$PPID/root{data}/roost.db /proc/$PPID/cwd{data}/*",
     "its own root, upwards": "cat /proc/self/root/../../..{data}/roost.db",
-    "the process that holds the box": "cat /proc/{server}/environ /proc/{server}/root{data}/roost.db",
+    "the process that holds the box": "cat /proc/{server}/environ /proc/{server}/root{data}/*",
     "the environment of the first process": "cat /proc/1/environ",
     "the environment of all processes": "cat /proc/[0-9]*/environ",
     "the memory of the first process": "cat /proc/1/maps /proc/1/mem",
@@ -68,9 +69,9 @@ LOOKS = {
     "a home": "ls -A ~root /home/* && cat /root/.ssh/*",
     "passwords": "cat /etc/shadow /etc/gshadow /etc/sudoers",
     "secrets of the machine": "cat /etc/ssh/* /etc/ssl/private/* /etc/machine-id",
-    "the kernel's view of mounts": "grep -o {data} /proc/self/mountinfo; cat /proc/mounts | grep roost.db",
+    "where things are mounted from": "cat $(grep -o '[^ ]*/data' /proc/self/mountinfo)/roost.db",
     "disks": "cat /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/kmsg",
-    "sockets of services": "ls /run/docker.sock /var/run/docker.sock /run/dbus /run/user /run/systemd",
+    "sockets of services": "cat /run/docker.sock /run/dbus/* /run/user/*/* /run/systemd/private",
     "the old root": "ls /oldroot /.oldroot /old_root /newroot",
 }
 
@@ -251,11 +252,11 @@ async def test_sockets_without_a_path_are_not_reached(box: Box) -> None:
         assert "Connection refused" in (await python(box, code, name[1:])).output
 
 
+SESSIONS = 'setsid sh -c "$1" sh "$1" & setsid sh -c "$1" sh "$1" & sleep 1000'
 BOMBS = {
     "that forks and forks": ":(){ :|:& }; :; sleep 1000",
     "whose parents end": "f() { ( f & ) ; ( f & ) ; }; f; sleep 1000",
-    "in sessions of their own": 'f() { setsid sh -c "$1" sh "$1" & setsid sh -c "$1" sh "$1" & wait; }; '
-    'b=\'setsid sh -c "$1" sh "$1" & setsid sh -c "$1" sh "$1" & sleep 1000\'; f "$b"',
+    "in sessions of their own": f'b={shlex.quote(SESSIONS)}; sh -c "$b" sh "$b"',
 }
 
 
@@ -295,9 +296,9 @@ os.killpg(0, 9)
 
 
 FILLS = {
-    "/tmp": "head -c 4000000 /dev/zero > /tmp/x",
-    "/dev/shm": "head -c 4000000 /dev/zero > /dev/shm/x",
-    "/var/tmp": "head -c 4000000 /dev/zero > /var/tmp/x",
+    "what is kept for a while": "head -c 4000000 /dev/zero > /tmp/x",
+    "what is shared in memory": "head -c 4000000 /dev/zero > /dev/shm/x",
+    "the other /tmp": "head -c 4000000 /dev/zero > /var/tmp/x",
     "/run": "head -c 4000000 /dev/zero > /run/x",
     "the root": "head -c 4000000 /dev/zero > /x",
     "a single file": "head -c 9000000 /dev/zero > x",

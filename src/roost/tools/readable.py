@@ -21,7 +21,7 @@ _FURNITURE = frozenset(
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _CODE = frozenset(("code", "kbd", "samp", "tt"))
 _ENOUGH = 200
-"""With fewer characters than this, the main content was probably not found."""
+"""With fewer characters than this, and many more around them, they are not the main content."""
 
 _LEVELS = 8
 """Lists and quotations in one another are indented up to here: deeper, a page of nothing else would
@@ -38,7 +38,8 @@ def readable(html: str, url: str) -> Readable:
     base = _base(root, url)
     text = _written(_main(root), base, _ALWAYS_DROPPED | _FURNITURE)
     if len(text) < _ENOUGH:
-        text = max(text, _written(root, base, _ALWAYS_DROPPED), key=len)
+        all_text = _written(root, base, _ALWAYS_DROPPED)
+        text = all_text if len(all_text) > 10 * len(text) else text
     return Readable(_title(root), text)
 
 

@@ -1,6 +1,7 @@
 """The `fetch` tool: a page of the web as Markdown, a picture to look at, or plain data."""
 
 import asyncio
+import codecs
 import re
 from typing import Annotated
 
@@ -20,7 +21,7 @@ CHARACTERS = 20_000
 SECONDS = 60.0
 
 _HTML = ("text/html", "application/xhtml+xml")
-_TEXT = re.compile(r"text/.*|.*[+/](json|xml|yaml|toml|javascript|x-sh|sql|x-ndjson)|")
+_TEXT = re.compile(r"text/.*|.*[+/](json|xml|yaml|toml|javascript|x-sh|sql|x-ndjson|octet-stream)|")
 _PIXELS = 8000
 """Larger pictures are refused by models."""
 
@@ -68,9 +69,13 @@ def _read(download: Download) -> tuple[str, str]:
     if download.kind in _HTML:
         page = readable(decode(download.body, download.charset), download.url)
         return page.title, page.text
-    if not _TEXT.fullmatch(download.kind) or b"\0" in download.body[:1024]:
+    if not _TEXT.fullmatch(download.kind) or _is_binary(download.body):
         raise ToolError(_unreadable(download))
     return "", decode(download.body, download.charset)
+
+
+def _is_binary(body: bytes) -> bool:
+    return b"\0" in body[:8192] and body[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def _unreadable(download: Download) -> str:

@@ -1,0 +1,102 @@
+"""What the guard lets through, and where it leads."""
+
+from ipaddress import ip_address
+
+import pytest
+
+from roost.core.errors import AddressRefused
+from roost.workspace.addresses import Guard, Spot, is_own, is_public, look_up, read_url, usual
+from tests.network import PUBLIC, PUBLIC_6, PUBLIC_TOO, Network
+
+
+@pytest.mark.parametrize(
+    "address", [PUBLIC, PUBLIC_6, "8.8.8.8", "100.63.255.255", "2a00:1450::1", "64:ff9b::808:808"]
+)
+def test_public_addresses_are_public(address: str) -> None:
+    assert is_public(ip_address(address))
+
+
+async def test_a_name_leads_to_all_of_its_addresses_in_order() -> None:
+    network = Network()
+    network.name("example.com", [PUBLIC_6, PUBLIC])
+    network.put(PUBLIC, 1001)
+    network.put(PUBLIC_6, 1002)
+    spots = await network.guard.spots("Example.COM.", 443)
+    assert spots == [Spot("127.0.0.1", 1002), Spot("127.0.0.1", 1001)]
+    assert network.lookups == ["example.com"]
+    assert network.dialled == [Spot(PUBLIC_6, 443), Spot(PUBLIC, 443)]
+
+
+async def test_an_address_is_not_looked_up() -> None:
+    network = Network()
+    network.put(PUBLIC, 1001)
+    assert await network.guard.spots(PUBLIC, 80) == [Spot("127.0.0.1", 1001)]
+    assert network.lookups == []
+
+
+async def test_nobody_reaches_this_machine_by_its_public_address() -> None:
+    own = Guard(dial=lambda spot: spot, own=lambda address: str(address) == PUBLIC)
+    assert await own.spots(PUBLIC_TOO, 80)
+    with pytest.raises(AddressRefused, match="not a public address"):
+        await own.spots(PUBLIC, 80)
+
+
+def test_a_machine_knows_its_own_addresses() -> None:
+    assert is_own(ip_address("127.0.0.1"))
+    assert not is_own(ip_address(PUBLIC))
+
+
+async def test_names_are_looked_up_by_the_system() -> None:
+    assert "127.0.0.1" in await look_up("127.0.0.1")
+
+
+@pytest.mark.parametrize("port", [80, 443, 1024, 8080, 8443, 65535])
+async def test_ports_of_the_web(port: int) -> None:
+    network = Network()
+    network.put(PUBLIC, 1001)
+    assert await network.guard.spots(PUBLIC, port)
+
+
+@pytest.mark.parametrize("port", [1, 22, 25, 53, 445, 3306, 5432, 6379, 6667, 11211])
+async def test_ports_of_other_services(port: int) -> None:
+    network = Network()
+    with pytest.raises(AddressRefused, match=f"port {port} is not for the web"):
+        await network.guard.spots(PUBLIC, port)
+    assert network.dialled == []
+
+
+async def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(AddressRefused, match="there is no such host"):
+        await Network().guard.spots("nowhere.example", 80)
+
+
+async def test_the_next_address_is_tried_if_one_does_not_answer(unused_tcp_port: int) -> None:
+    network = Network()
+    network.name("example.com", [PUBLIC, PUBLIC_TOO])
+    network.put(PUBLIC, unused_tcp_port)
+    network.put(PUBLIC_TOO, unused_tcp_port)
+    with pytest.raises(ConnectionRefusedError):
+        await network.guard.connect("example.com", 80)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("https://example.com/a?b=c#d", "https://example.com/a?b=c"),
+        ("HTTPS://EXAMPLE.com:443/", "https://example.com/"),
+        ("http://example.com.:80/a/../b", "http://example.com/b"),
+        ("http://example.com:8080/", "http://example.com:8080/"),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("http://[2606:2800::1]:80/", "http://[2606:2800::1]/"),
+        ("file:///etc/passwd", "file:///etc/passwd"),
+    ],
+)
+def test_one_spelling_of_an_address(written: str, read: str) -> None:
+    assert usual(written) == read
+
+
+def test_a_password_is_not_repeated() -> None:
+    with pytest.raises(AddressRefused) as refused:
+        read_url("https://ada:secret@example.com/")
+    assert "secret" not in str(refused.value)
+    assert "example.com" in str(refused.value)

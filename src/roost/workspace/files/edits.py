@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from bisect import bisect_left
 
 from roost.workspace.files.paths import Refused
 from roost.workspace.files.text import Text, with_newlines
@@ -9,32 +10,59 @@ from roost.workspace.files.text import Text, with_newlines
 _NAMED = 10
 _COMPARED = 3_000
 """Lines that are compared with each other: it takes the square of it."""
+_LOOKED_AT = 1_000
+"""Lines that are compared with one that was not found, letter by letter."""
 _SHOWN = 120
 _WIDTH = 300
 
 
 def edited(text: Text, old: str, new: str, *, every: bool) -> Text:
-    """`old` has to be there once, or `every` time it is there is meant. Line ends are no matter."""
+    """`old` has to be there once, or `every` time it is there is meant. Line ends are no matter.
+
+    Searched without regular expressions: those hold the interpreter, and can take the square of a
+    file's size.
+    """
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if not old:
         raise Refused("`old` is empty: say what is to be replaced.")
     if old == new:
         raise Refused("`old` and `new` are the same: there is nothing to do.")
-    pattern = re.compile(r"\r?\n".join([re.escape(line) for line in old.split("\n")]))
-    starts = [match.start() for match in pattern.finditer(text.body)]
+    body = text.body.replace("\r\n", "\n")
+    starts = _starts(body, old)
     if not starts:
         raise Refused(f"`old` is not in the file. {_nearest(text.lines, old)}")
-    if len(starts) > 1 and not every:
-        raise Refused(_ambiguous(text.body, starts))
+    if not every and body.find(old, starts[0] + 1) >= 0:
+        raise Refused(_ambiguous(body, starts))
     put = with_newlines(new, text.newline)
-    return Text(pattern.sub(lambda _: put, text.body), text.encoding)
+    return Text(_spliced(text.body, starts, len(old), put), text.encoding)
+
+
+def _starts(body: str, old: str) -> list[int]:
+    starts: list[int] = []
+    at = body.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = body.find(old, at + len(old))
+    return starts
+
+
+def _spliced(body: str, starts: list[int], length: int, new: str) -> str:
+    """Put `new` at places that were found when every line end was one character."""
+    ends = [found.start() - before for before, found in enumerate(re.finditer("\r\n", body))]
+    pieces: list[str] = []
+    done = 0
+    for start in starts:
+        pieces += [body[done : start + bisect_left(ends, start)], new]
+        done = start + length + bisect_left(ends, start + length)
+    return "".join([*pieces, body[done:]])
 
 
 def _ambiguous(body: str, starts: list[int]) -> str:
     lines = [str(body.count("\n", 0, start) + 1) for start in starts[:_NAMED]]
     more = ", ..." if len(starts) > _NAMED else ""
+    times = f"{len(starts)} times" if len(starts) > 1 else "more than once, overlapping"
     return (
-        f"`old` is in the file {len(starts)} times, at lines {', '.join(lines)}{more}. "
+        f"`old` is in the file {times}, at lines {', '.join(lines)}{more}. "
         "Take more of the lines around the one you mean, or set `all`."
     )
 
@@ -56,17 +84,15 @@ def _but_for_spaces(lines: list[str], wanted: list[str]) -> int:
     bare = ["".join(line.split()) for line in wanted]
     if not any(bare):
         return 0
-    all_bare = ["".join(line.split()) for line in lines]
-    for start, line in enumerate(all_bare):
-        if line == bare[0] and all_bare[start : start + len(bare)] == bare:
-            return start + 1
-    return 0
+    joined = "\n".join(["", *["".join(line.split()) for line in lines], ""])
+    at = joined.find("\n".join(["", *bare, ""]))
+    return joined.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
 def _similar(lines: list[str], wanted: list[str]) -> int:
     """The number of the line that is most like the longest of those wanted, less its place."""
     longest = max(range(len(wanted)), key=lambda n: len(wanted[n].strip()))
-    candidates = [line[:_WIDTH] for line in lines[:_COMPARED]]
+    candidates = [line[:_WIDTH] for line in lines[:_LOOKED_AT]]
     found = difflib.get_close_matches(wanted[longest][:_WIDTH], candidates, n=1, cutoff=0.6)
     return max(1, candidates.index(found[0]) + 1 - longest) if found else 0
 

@@ -1,7 +1,9 @@
 """Unified diffs, applied whole or not at all, also where lines have moved meanwhile."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import msgspec
 
@@ -10,6 +12,8 @@ from roost.workspace.files.text import Text
 
 _HEADER = re.compile(r"@@(?: -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*)?.*")
 _NO_NEWLINE = "\\"
+_BACK = 1_000
+"""Lines before its place that a hunk may have moved up by."""
 
 
 class Hunk(msgspec.Struct):
@@ -81,21 +85,63 @@ def patched(text: Text, hunks: Sequence[Hunk]) -> Text:
     *lines, last = text.body.split("\n")
     ends = last == ""
     lines = lines if ends else [*lines, last]
-    bare = [line.removesuffix("\r") for line in lines]
+    ground = _Ground(lines)
     done: list[str] = []
     taken = drift = 0
     for number, hunk in enumerate(hunks, 1):
-        at = _find(bare, hunk, taken, drift)
+        at = ground.find(hunk, taken, drift)
         if at is None:
             raise Refused(_unfit(hunk, number))
         if hunk.start is not None:
             drift = at - _expected(hunk)
         done += lines[taken:at]
-        taken = at + _put(done, lines[at:], hunk, text.newline.removesuffix("\n"))
+        taken = at + _put(
+            done, lines[at : at + len(hunk.lines)], hunk, text.newline.removesuffix("\n")
+        )
         if taken == len(lines) and not (hunk.new_ends and hunk.old_ends):
             ends = hunk.new_ends
     done += lines[taken:]
     return Text("\n".join([*done, ""] if ends and done else done), text.encoding)
+
+
+class _Ground:
+    """The lines that hunks are looked for in, as one text: searching that takes its length, where
+    comparing lists of lines could take the square of it."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        bare = [line.removesuffix("\r") for line in lines]
+        self._text = "\n".join(["", *bare, ""])
+        self._starts = [0, *accumulate([len(line) + 1 for line in bare])]
+
+    def find(self, hunk: Hunk, taken: int, drift: int) -> int | None:
+        """The number of the line where the old lines of a hunk are, nought for the first."""
+        if hunk.start is None:
+            at = self._next(hunk, taken)
+            return at if at is not None and self._next(hunk, at + 1) is None else None
+        expected = max(taken, _expected(hunk) + drift)
+        if not hunk.old:
+            return expected if expected < len(self._starts) else None
+        later = self._next(hunk, expected)
+        if later == expected:
+            return later
+        distance = _BACK if later is None else min(_BACK, later - expected)
+        return next(self._before(hunk, expected, max(taken, expected - distance)), later)
+
+    def _next(self, hunk: Hunk, line: int) -> int | None:
+        if line >= len(self._starts):
+            return None
+        at = self._text.find(_joined(hunk), self._starts[line])
+        return bisect_left(self._starts, at) if at >= 0 else None
+
+    def _before(self, hunk: Hunk, line: int, first: int) -> Iterator[int]:
+        wanted = _joined(hunk)
+        for each in range(min(line, len(self._starts)) - 1, first - 1, -1):
+            if self._text.startswith(wanted, self._starts[each]):
+                yield each
+
+
+def _joined(hunk: Hunk) -> str:
+    return "\n".join(["", *hunk.old, ""])
 
 
 def _put(done: list[str], lines: Sequence[str], hunk: Hunk, carriage: str) -> int:
@@ -113,22 +159,6 @@ def _expected(hunk: Hunk) -> int:
     """Counted from nought. A hunk without old lines names the line that it comes after."""
     assert hunk.start is not None
     return hunk.start if not hunk.old else max(0, hunk.start - 1)
-
-
-def _find(lines: Sequence[str], hunk: Hunk, taken: int, drift: int) -> int | None:
-    old = hunk.old
-    size = len(old)
-    places = [
-        at
-        for at in range(taken, len(lines) - size + 1)
-        if (not size or lines[at] == old[0]) and lines[at : at + size] == old
-    ]
-    if hunk.start is None:
-        return places[0] if len(places) == 1 else None
-    expected = _expected(hunk) + drift
-    if not size:
-        return expected if taken <= expected <= len(lines) else None
-    return min(places, key=lambda at: abs(at - expected), default=None)
 
 
 def _unfit(hunk: Hunk, number: int) -> str:

@@ -1,0 +1,129 @@
+"""Where paths lead, as a box sees them."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from roost.workspace.base import Folder, Ground
+from roost.workspace.files import content
+from roost.workspace.files.paths import Refused, View
+
+
+def ground(tmp_path: Path, *more: Folder, owner: int | None = None) -> Ground:
+    files = tmp_path / "files"
+    files.mkdir(exist_ok=True)
+    return Ground((Folder(files, "/workspace", writable=True), *more), tmp_path, owner)
+
+
+def leads_to(view: View, path: str) -> str:
+    with view.find(path) as spot:
+        return spot.path
+
+
+def read(view: View, path: str) -> bytes:
+    with view.find(path) as spot:
+        return content.read(spot, lambda: None).data
+
+
+@pytest.mark.parametrize(
+    ("path", "end"),
+    [
+        ("a", "/workspace/a"),
+        ("/workspace/a", "/workspace/a"),
+        ("./sub/../a", "/workspace/a"),
+        ("../workspace//a/", "/workspace/a"),
+        ("/../../workspace/./a", "/workspace/a"),
+        (".", "/workspace"),
+        ("sub/..", "/workspace"),
+        ("to-sub/x", "/workspace/sub/x"),
+        ("to-sub/../a", "/workspace/a"),
+        ("sub/up/a", "/workspace/a"),
+        ("absolute/x", "/workspace/sub/x"),
+        ("chain/x", "/workspace/sub/x"),
+        ("dangling", "/workspace/sub/none"),
+        ("new/folder/x", "/workspace/new/folder/x"),
+        ("...", "/workspace/..."),
+    ],
+)
+def test_path_leads_where_a_process_in_the_box_would_go(
+    tmp_path: Path, path: str, end: str
+) -> None:
+    files = tmp_path / "files"
+    (files / "sub").mkdir(parents=True)
+    (files / "to-sub").symlink_to("sub")
+    (files / "sub" / "up").symlink_to("..")
+    (files / "absolute").symlink_to("/workspace/sub")
+    (files / "chain").symlink_to("absolute")
+    (files / "dangling").symlink_to("sub/none")
+    with View(ground(tmp_path)) as view:
+        assert leads_to(view, path) == end
+
+
+def test_folders_of_the_host_are_found_by_their_own_path(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "a").write_text("shared")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "link").symlink_to(shared / "a")
+    with View(ground(tmp_path, Folder(shared, str(shared)))) as view:
+        assert read(view, str(shared / "a")) == read(view, "link") == b"shared"
+        with view.find("link") as spot, pytest.raises(Refused, match="read-only"):
+            spot.must_be_writable()
+        with pytest.raises(Refused, match="outside of what you may use: /workspace, "):
+            view.find(str(tmp_path))
+
+
+def test_folder_inside_another_has_its_own_say(tmp_path: Path) -> None:
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "a").touch()
+    folders = (Folder(outer, str(outer), writable=True), Folder(inner, str(inner)))
+    with View(ground(tmp_path, *folders)) as view:
+        with view.find(f"{outer}/inner/../inner/a") as spot:
+            assert spot.folder.host == inner
+        with view.find(f"{inner}/../b") as spot:
+            assert spot.folder.host == outer
+
+
+def test_folder_inside_another_is_not_reached_through_a_link_put_there(tmp_path: Path) -> None:
+    outer, inner, secret = (tmp_path / name for name in ("outer", "outer/inner", "secret"))
+    outer.mkdir()
+    secret.mkdir()
+    (secret / "a").write_text("secret")
+    inner.symlink_to(secret)
+    folders = (Folder(outer, str(outer), writable=True), Folder(inner, str(inner)))
+    with View(ground(tmp_path, *folders)) as view, pytest.raises(OSError, match="Not a dir"):
+        view.find(f"{inner}/a")
+
+
+def test_no_descriptor_is_left(tmp_path: Path) -> None:
+    (tmp_path / "files" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "files" / "loop").symlink_to("loop")
+    (tmp_path / "files" / "file").touch()
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    with View(ground(tmp_path)) as view:
+        for path in ("a/b/../../a", "loop", "/etc/passwd", "../..", "file/x", "n/o/../x", "a\0"):
+            with suppress(Refused, OSError):
+                view.find(path).close()
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root acts as somebody else")
+def test_root_can_do_no_more_than_the_user_of_the_box(tmp_path: Path) -> None:
+    owner = 1_900_000_123
+    tmp_path.chmod(0o700)
+    found = ground(tmp_path, owner=owner)
+    os.chown(tmp_path / "files", owner, owner)
+    (tmp_path / "files" / "roots").write_text("secret")
+    (tmp_path / "files" / "roots").chmod(0o600)
+    with View(found) as view:
+        with pytest.raises(PermissionError):
+            read(view, "roots")
+        with view.find("new/a") as spot:
+            content.replace(spot, b"mine", lambda: None, was=None)
+    made = (tmp_path / "files" / "new" / "a").stat()
+    assert (made.st_uid, made.st_gid) == (owner, owner)
+    assert (tmp_path / "files" / "new").stat().st_uid == owner
+    assert (tmp_path / "files" / "roots").read_text() == "secret", "and is root again"

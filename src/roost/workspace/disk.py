@@ -1,0 +1,119 @@
+"""A floor of free disk that stays free: below it nothing new is written, and whoever fills it is
+stopped."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import structlog
+
+_MB = 1 << 20
+_USUALLY = 1.0
+_SOON = 0.05
+_NEAR = 8
+"""So many times the floor, and it is looked at often."""
+
+log = structlog.stdlib.get_logger()
+
+Stop = Callable[[str], Awaitable[None]]
+
+
+class _Tenant(msgspec.Struct):
+    folder: Path
+    stop: Stop
+    size: int | None = None
+
+
+class DiskFloor:
+    """Watches the file system of a folder while someone may write to it. `floor` is in bytes."""
+
+    def __init__(self, folder: Path, floor: int) -> None:
+        self._folder = folder
+        self._floor = floor
+        self._tenants: list[_Tenant] = []
+        self._let = asyncio.Event()
+        self._low = False
+
+    async def has_room(self, size: int = 0) -> bool:
+        """Whether so many bytes can be written and the floor stays free."""
+        return await asyncio.to_thread(free, self._folder) - size >= self._floor
+
+    @contextmanager
+    def let(self, folder: Path, stop: Stop) -> Generator[None]:
+        """Meanwhile someone may write to a folder; `stop` is called with the reason if that fills
+        the disk."""
+        tenant = _Tenant(folder, stop)
+        self._tenants.append(tenant)
+        self._let.set()
+        try:
+            yield
+        finally:
+            self._tenants.remove(tenant)
+            if not self._tenants:
+                self._let.clear()
+
+    async def run(self) -> None:
+        """Watch, until cancelled; without tenants there is nothing to watch."""
+        while True:
+            await self._let.wait()
+            for tenant in [tenant for tenant in self._tenants if tenant.size is None]:
+                tenant.size = await asyncio.to_thread(size_of, tenant.folder)
+            room = await asyncio.to_thread(free, self._folder)
+            self._say(room)
+            if room < self._floor:
+                await self._stop_largest()
+            await asyncio.sleep(_SOON if room < self._floor * _NEAR else _USUALLY)
+
+    def _say(self, room: int) -> None:
+        low = room < self._floor
+        if low and not self._low:
+            log.warning("the disk is nearly full", free_mb=room // _MB, floor_mb=self._floor // _MB)
+        self._low = low
+
+    async def _stop_largest(self) -> None:
+        """The one that has grown most since it was last looked at. If nobody grows there is nobody
+        to stop: what fills the disk comes from elsewhere."""
+        growth: list[tuple[int, _Tenant]] = []
+        for tenant in list(self._tenants):
+            size = await asyncio.to_thread(size_of, tenant.folder)
+            growth.append((size - (size if tenant.size is None else tenant.size), tenant))
+            tenant.size = size
+        grown, largest = max(growth, key=lambda pair: pair[0], default=(0, None))
+        if largest is None or grown <= 0:
+            return
+        floor = self._floor // _MB
+        reason = (
+            f"less than {floor} MB of disk is free, and this workspace has just written "
+            f"{grown // _MB} MB. Remove what is not needed."
+        )
+        log.warning("a workspace is stopped, for it fills the disk", written_mb=grown // _MB)
+        try:
+            await largest.stop(reason)
+        except Exception:
+            log.exception("a workspace that fills the disk could not be stopped")
+
+
+def free(folder: Path) -> int:
+    """What anyone but root may still write, in bytes."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
+def size_of(folder: Path) -> int:
+    """What lies in a folder, in bytes of the disk. Links are not followed."""
+    size = 0
+    todo = [str(folder)]
+    while todo:
+        try:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+        except OSError:
+            # It was removed meanwhile.
+            continue
+    return size

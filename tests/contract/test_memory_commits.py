@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.errors import MemoryWaits
 from roost.core.ids import SessionId, new_session_id, new_turn_id, new_user_id
 from roost.core.messages import TextPart, plain_text
 from roost.core.turns import NewTurn
 from roost.core.users import User
 from roost.memory.base import Segment
-from roost.runtime.segments import Committed, Failed, Nothing
+from roost.runtime.segments import MOST_FAILURES, Committed, Failed, Nothing
 from roost.store.leases import session_lease
+from roost.store.memory import GivenUp
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, fail, say, stall
 from tests.engine import Engine, eventually, started
@@ -273,6 +275,78 @@ async def _due(engine: Engine, session: SessionId) -> int:
 async def _moved_on(engine: Engine, session: SessionId, due: int) -> bool:
     pending = await engine.store.memory.pending(engine.owner.id, session)
     return not pending or pending[0].due_at > due
+
+
+@pytest.mark.contract("C6")
+async def test_segment_that_fails_for_days_rests_until_a_person_asks(
+    engine: Engine, memory: ScriptedMemory, clock: FakeClock
+) -> None:
+    session, account, commits = await engine.session(), engine.account, engine.parts.memory
+    await engine.say(session)
+    memory.fail(MOST_FAILURES + 1, "this can't be read")
+    began = clock.now()
+    await account.commit_memory(session)
+    for tries in range(2, MOST_FAILURES + 1):
+        clock.advance((await _due(engine, session) - clock.now()) / 1000)
+        await commits.look()
+        await memory.called(tries)
+        await eventually(lambda: _at_rest(engine))
+    assert clock.now() - began > 3 * 24 * HOUR * 1000
+    status = await account.memory_status()
+    assert (status.pending, status.failing, status.resting) == (0, 0, 1)
+    assert "this can't be read" in (status.error or "")
+    assert await account.uncommitted(session)
+    clock.advance(1000 * HOUR)
+    await commits.look()
+    await engine.restart()
+    await eventually(lambda: _at_rest(engine))
+    assert len(memory.calls) == MOST_FAILURES
+    # It holds back nothing that is said after it, and is there when somebody asks.
+    await engine.say(session)
+    await engine.account.end(session)
+    await memory.called(MOST_FAILURES + 1)
+    await eventually(lambda: _at_rest(engine))
+    memory.failures.clear()
+    assert await engine.parts.memory.retry(engine.owner.id) >= 1
+    await engine.parts.memory.look()
+    await committed(engine, session)
+    assert (await engine.account.memory_status()).resting == 0
+    assert len(memory.turns) == 2
+
+
+@pytest.mark.contract("C6", "C12")
+async def test_what_rests_can_be_given_up_and_is_forgotten_with_its_session(
+    engine: Engine, memory: ScriptedMemory
+) -> None:
+    session, marks = await engine.session(), engine.store.memory
+    await engine.say(session)
+    memory.fail(1)
+    await engine.account.commit_memory(session)
+    assert await engine.parts.memory.give_up(engine.owner.id) == []
+    (segment,) = await marks.pending(engine.owner.id, session)
+    assert await marks.failed(segment.key, "no", delay=1.0, most=1)
+    assert await engine.parts.memory.give_up(engine.owner.id) == [GivenUp(session, 1)]
+    assert not await engine.account.uncommitted(session)
+    assert await engine.account.commit_memory(session) == Nothing()
+    await engine.account.delete(session)
+    await eventually(lambda: _forgotten(memory, session))
+
+
+@pytest.mark.contract("C6")
+async def test_what_only_has_to_wait_never_rests(
+    engine: Engine, memory: ScriptedMemory, clock: FakeClock
+) -> None:
+    session = await engine.session()
+    await engine.say(session)
+    waits = MemoryWaits("the day's limit is reached", provider="scripted")
+    memory.failures.extend([waits] * (MOST_FAILURES + 5))
+    for _ in range(MOST_FAILURES + 5):
+        await engine.account.commit_memory(session)
+    status = await engine.account.memory_status()
+    assert (status.failing, status.resting) == (1, 0)
+    clock.advance(HOUR)
+    await engine.parts.memory.look()
+    await committed(engine, session)
 
 
 @pytest.mark.contract("C6")
@@ -565,6 +639,9 @@ async def test_memory_that_fails_to_forget_a_session_is_asked_again(
     assert len(memory.kept) == 1
     memory.forgetful = True
     await eventually(lambda: _at_rest(engine))
+    status = await engine.account.memory_status()
+    assert status.unforgotten == 1
+    assert "read-only" in (status.unforgotten_error or "")
     await engine.parts.memory.look()
     assert len(memory.kept) == 1
     clock.advance(HOUR)
@@ -572,6 +649,7 @@ async def test_memory_that_fails_to_forget_a_session_is_asked_again(
     await eventually(lambda: _at_rest(engine))
     assert memory.kept == {}
     assert await engine.store.memory.to_forget(session) == []
+    assert (await engine.account.memory_status()).unforgotten == 0
 
 
 async def _at_rest(engine: Engine) -> bool:

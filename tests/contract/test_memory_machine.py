@@ -296,7 +296,7 @@ class MemoryMachine(RuleBasedStateMachine):
             self.do(self._crash())
         else:
             for session in self.sessions:
-                self.commit_in_model(session, at_once=True)
+                self.commit_in_model(session, at_once=False)
             self.do(self.engine.stop())
         self.profile = profile
         self.do(self._start())

@@ -107,12 +107,31 @@ async def test_older_scope_that_hangs_leaves_the_newer_time_to_commit(
     async with started(remembering(folder, server, clock, memories, grace=GRACE)) as engine:
         second = await engine.say(session)
         older.hang()
+        clock.advance(60)
     assert memory.turns == [second.id]
     older.go_on()
     clock.advance(60)
     async with started(remembering(folder, server, clock, memories)) as engine:
         await eventually(lambda: _settled(engine, session))
     assert older.turns == [first.id]
+
+
+@pytest.mark.contract("C6", "C9")
+async def test_stop_tries_what_is_due_and_leaves_what_failed_to_its_delay(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    engine = remembering(folder, server, clock, {"scripted": memory})
+    async with started(engine):
+        failing, fresh = await engine.session(), await engine.session()
+        await engine.say(failing)
+        memory.fail(1)
+        await engine.account.commit_memory(failing)
+        turn = await engine.say(fresh)
+    assert [segment.session for segment in memory.calls] == [failing, fresh]
+    assert memory.turns == [turn.id]
+    clock.advance(60)
+    async with started(engine):
+        await eventually(lambda: _settled(engine, failing))
 
 
 @pytest.mark.contract("C10")

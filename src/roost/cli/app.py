@@ -15,7 +15,17 @@ from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
 from roost.cli.doctor import diagnose, mend
 from roost.cli.logs import configure_logs
-from roost.cli.memory import Work, editing, forgetting, listing, look_into, reporting, showing
+from roost.cli.memory import (
+    Work,
+    dropping,
+    editing,
+    forgetting,
+    listing,
+    look_into,
+    reporting,
+    retrying,
+    showing,
+)
 from roost.cli.models import list_models
 from roost.cli.run import run_server
 from roost.cli.settings import Settings, flag, read_config, read_keys
@@ -167,6 +177,18 @@ def memory_status(*, settings: Settings = _NO_FLAGS) -> None:
     """Say what waits to be remembered, what fails, and what can't all be true."""
     config = _configure(settings)
     look_into(config, terminal.out(), reporting(config))
+
+
+@memory.command(name="retry")
+def memory_retry(*, settings: Settings = _NO_FLAGS) -> None:
+    """Try again what could not be remembered, also what failed too often."""
+    _look_into_memory(settings, retrying())
+
+
+@memory.command(name="drop")
+def memory_drop(*, settings: Settings = _NO_FLAGS) -> None:
+    """Let go of what failed too often: it will not be remembered. The sessions stay."""
+    _look_into_memory(settings, dropping())
 
 
 def _look_into_memory(settings: Settings, work: Work) -> None:

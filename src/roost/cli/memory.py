@@ -21,7 +21,7 @@ from roost.memory.base import Scope
 from roost.memory.ranking import telling
 from roost.runtime.app import OWNER
 from roost.store.facts import Facts
-from roost.store.memory import MemoryStatus
+from roost.store.memory import MemoryMarks, MemoryStatus
 from roost.store.sqlite.store import open_store
 
 _PAGE = 500
@@ -29,11 +29,12 @@ _NOTHING = "Nothing is remembered yet. What is said goes to memory when a sessio
 
 
 class Drawer(NamedTuple):
-    """The owner's facts, and how far the rest has come."""
+    """The owner's facts, and what is still on its way."""
 
     facts: Facts
     scope: str
-    status: MemoryStatus
+    owner: UserId
+    marks: MemoryMarks
 
 
 Work = Callable[[Drawer, Console], Awaitable[None]]
@@ -58,8 +59,7 @@ async def _opened(config: Config) -> AsyncGenerator[Drawer]:
         # Before anybody has talked there is no owner, and nothing that could be found.
         owner = next((user.id for user in users if user.name == OWNER), UserId(""))
         scope = Scope(builtin.NAME, config.memory.profile, owner)
-        status = await store.memory.status(owner)
-        yield Drawer(store.of(owner).facts, str(scope), status)
+        yield Drawer(store.of(owner).facts, str(scope), owner, store.memory)
     finally:
         await store.close()
 
@@ -137,19 +137,56 @@ def forgetting(ids: Sequence[str]) -> Work:
 
 def reporting(config: Config) -> Work:
     async def work(drawer: Drawer, out: Console) -> None:
-        memory, status = config.memory, drawer.status
+        memory, status = config.memory, await drawer.marks.status(drawer.owner)
         out.print(f"Memory    {memory.provider}, profile {memory.profile}")
         out.print(f"Kept      {_memories(len(await _all(drawer)))} by Roost itself")
         turns, commits = amount(status.marked, "turn"), amount(status.pending, "commit")
         out.print(f"Waiting   {turns} that no commit has yet, {commits}")
-        if status.failing:
-            next_try = f" Next try {_when(status.due_at)}." if status.due_at is not None else ""
-            out.print(f"Failing   {amount(status.failing, 'commit')}.{next_try}")
-            out.print(f"          {one_line(status.error or '')}")
+        for line in _troubles(status):
+            out.print(line)
         for odds in await drawer.facts.contradictions(drawer.scope, limit=20):
             out.print(f"At odds   {one_line(f'{odds.entity}, {odds.attribute}')}")
             for fact in (odds.older, odds.newer):
                 out.print(f"          {fact.id}  {one_line(fact.text)}")
+
+    return work
+
+
+def _troubles(status: MemoryStatus) -> Sequence[str]:
+    lines: list[str] = []
+    if status.failing:
+        next_try = f" Next try {_when(status.due_at)}." if status.due_at is not None else ""
+        lines.append(f"Failing   {amount(status.failing, 'commit')}.{next_try}")
+    if status.resting:
+        resting = amount(status.resting, "commit")
+        lines.append(f"Resting   {resting} failed too often. Try again with roost memory retry,")
+        lines.append("          or let go of what was said there with roost memory drop.")
+    if lines:
+        lines.append(f"          {one_line(status.error or '')}")
+    if status.unforgotten:
+        sessions = amount(status.unforgotten, "deleted session")
+        lines.append(f"Not yet forgotten  {sessions}. It is tried every ten minutes.")
+        lines.append(f"          {one_line(status.unforgotten_error or '')}")
+    return lines
+
+
+def retrying() -> Work:
+    async def work(drawer: Drawer, out: Console) -> None:
+        if woken := await drawer.marks.wake(drawer.owner):
+            out.print(f"{amount(woken, 'commit')} will be tried when Roost runs again.")
+        else:
+            out.print("Nothing has failed.")
+
+    return work
+
+
+def dropping() -> Work:
+    async def work(drawer: Drawer, out: Console) -> None:
+        given_up = await drawer.marks.give_up(drawer.owner)
+        for each in given_up:
+            out.print(f"{amount(each.turns, 'turn')} of {each.session} will not be remembered.")
+        if not given_up:
+            out.print("Nothing rests. What only waits for its next try is not dropped.")
 
     return work
 

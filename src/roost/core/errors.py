@@ -35,6 +35,7 @@ RoostError
 │       ├── ModelStalled        nothing came for too long
 │       └── StreamCut           the answer broke off
 ├── MemoryFailed        a memory could not take, give or forget something
+│   └── MemoryWaits         it could, but may not now
 └── StoreError          the store can't do it
     ├── StoreOwned          another process holds it
     ├── StoreTooNew         it was written by a newer Roost
@@ -207,6 +208,10 @@ class StreamCut(ModelTransient):
 
 class MemoryFailed(RoostError):
     """The memory {provider} failed: {detail}. It is tried again."""
+
+
+class MemoryWaits(MemoryFailed):
+    """The memory {provider} waits: {detail}. It is tried again."""
 
 
 class StoreError(RoostError):

@@ -1,7 +1,7 @@
 """Brings completed turns to long-term memory at boundaries: durably, in order, exactly once."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import Context
 from functools import partial
 from weakref import WeakValueDictionary
@@ -15,7 +15,7 @@ from roost.memory.base import MemoryProvider
 from roost.runtime.persistence import persisted
 from roost.runtime.provider_calls import CALL_LIMIT, ProviderCalls
 from roost.runtime.segments import Committer, Failed, Nothing, Report, retry_delay
-from roost.store.memory import MemoryStatus
+from roost.store.memory import GivenUp, MemoryStatus
 from roost.store.store import Store
 from roost.testing import faults
 
@@ -100,6 +100,14 @@ class MemoryCommits:
     async def status(self, user: UserId) -> MemoryStatus:
         return await self._marks.status(user)
 
+    async def retry(self, user: UserId) -> int:
+        """Try again soon all that failed, also what rests; how many segments that is."""
+        return await self._marks.wake(user)
+
+    async def give_up(self, user: UserId) -> Sequence[GivenUp]:
+        """Never try again what rests; what that was."""
+        return await self._marks.give_up(user)
+
     # Running.
 
     async def run(self, *, period: float = PERIOD) -> None:
@@ -138,8 +146,8 @@ class MemoryCommits:
             self.deleted(deleted.session)
 
     async def drain(self, seconds: float) -> None:
-        """Commit everything that is not, as far as that goes in this time. What does not make it
-        is found by the next start (C9)."""
+        """Commit everything that is not, as far as that goes in this time. What does not make it,
+        and what failed and is not due again, is found by the next start (C9)."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         self._calls.hurry(until)
@@ -147,8 +155,7 @@ class MemoryCommits:
             async with asyncio.timeout_at(until):
                 waiting = await self._marks.all_waiting()
             for each in waiting:
-                work = self._at_boundary(each.user, each.session, "shutdown", at_once=True)
-                self._spawn(work)
+                self._spawn(self._at_boundary(each.user, each.session, "shutdown"))
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=max(0.0, until - loop.time()))
         except (RoostError, TimeoutError) as error:
@@ -172,11 +179,9 @@ class MemoryCommits:
 
     # Committing.
 
-    async def _at_boundary(
-        self, user: UserId | None, session: SessionId, why: str, *, at_once: bool = False
-    ) -> None:
+    async def _at_boundary(self, user: UserId | None, session: SessionId, why: str) -> None:
         try:
-            report = await self._commit(user, session, at_once=at_once)
+            report = await self._commit(user, session)
             log.debug("memory boundary", session=session, why=why, report=report)
         except StoreClosed:
             log.debug("memory boundary is left for the next start", session=session, why=why)

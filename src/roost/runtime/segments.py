@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from roost.core.clock import Clock
-from roost.core.errors import MemoryFailed, RoostError
+from roost.core.errors import MemoryFailed, MemoryWaits, RoostError
 from roost.memory.base import MemoryProvider, Segment, parse_scope
 from roost.runtime.persistence import persisted
 from roost.runtime.provider_calls import ProviderCalls
@@ -23,6 +23,9 @@ ROOM = 8
 """How many commits a provider gets at a time."""
 
 FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
+MOST_FAILURES = 90
+"""With these delays, some three and a half days of trying: then a segment rests. One that only has
+to wait for something else does not."""
 PUT_OFF = 600.0
 """Seconds until what no provider is there for, or what can't be forgotten, is looked at again."""
 
@@ -97,7 +100,7 @@ class Committer:
         """Oldest first. One that fails holds back those of its own scope and no other (C7)."""
         turns, reasons = 0, dict[str, str]()
         for segment in segments:
-            if segment.scope in reasons:
+            if segment.scope in reasons or (segment.rests_since is not None and not at_once):
                 continue
             if not at_once and segment.due_at > self._clock.now():
                 reasons[segment.scope] = segment.error or "It waits for another try."
@@ -116,7 +119,7 @@ class Committer:
         provider = self._providers.get(name)
         if provider is None:
             error = _no_provider(name)
-            await self._failed(segment, error, PUT_OFF)
+            await self._failed(segment, error, PUT_OFF, counts=False)
             raise error
         async with self._room[name]:
             begun = await persisted(partial(self._marks.begin, segment.key, after=segment.tries))
@@ -127,16 +130,22 @@ class Committer:
                 await self._calls.commit(provider, _segment(begun))
             except Exception as error:
                 failure = _failure(name, error)
-                await self._failed(segment, failure, self._delay(begun.tries))
+                waits = isinstance(failure, MemoryWaits)
+                delay = PUT_OFF if waits else self._delay(begun.tries)
+                await self._failed(segment, failure, delay, counts=not waits)
                 raise failure from error
             faults.reach("memory.commit.after")
             kept = await persisted(partial(self._marks.committed, segment.key))
         # Otherwise its session was deleted meanwhile, and it is forgotten after this.
         return len(begun.turns) if kept else 0
 
-    async def _failed(self, segment: PendingSegment, error: MemoryFailed, delay: float) -> None:
+    async def _failed(
+        self, segment: PendingSegment, error: MemoryFailed, delay: float, *, counts: bool
+    ) -> None:
         log.warning("a memory commit failed", session=segment.session, error=str(error))
-        await persisted(partial(self._marks.failed, segment.key, str(error), delay=delay))
+        failed = partial(self._marks.failed, segment.key, str(error), delay=delay)
+        if await persisted(partial(failed, counts=counts, most=MOST_FAILURES)):
+            log.error("a memory commit rests: it failed too often", session=segment.session)
 
 
 def _segment(begun: BegunSegment) -> Segment:

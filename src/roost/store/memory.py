@@ -17,7 +17,8 @@ _ERROR = 2000
 
 class PendingSegment(msgspec.Struct, frozen=True, array_like=True):
     """Turns of one session and scope that go to memory together. `key` names the segment, to the
-    provider too; `tries` is how often one was begun; `error` is why the last one failed."""
+    provider too; `tries` is how often one was begun; `error` is why the last one failed. One that
+    failed too often rests: nobody tries it until a person asks."""
 
     key: str
     user: UserId
@@ -26,6 +27,7 @@ class PendingSegment(msgspec.Struct, frozen=True, array_like=True):
     tries: int
     due_at: int
     error: str | None
+    rests_since: int | None = None
 
 
 class BegunSegment(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,15 +57,26 @@ class Deleted(msgspec.Struct, frozen=True, array_like=True):
     scope: str
 
 
+class GivenUp(msgspec.Struct, frozen=True, array_like=True):
+    """A segment that nobody will try again: how many turns of which session."""
+
+    session: SessionId
+    turns: int
+
+
 class MemoryStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`marked` counts turns that are in no segment yet, `pending` the segments, `failing` those of
-    them whose last try failed. `due_at` is when the next one is due."""
+    them whose last try failed; `due_at` is when the next one is due. `resting` are segments that
+    failed too often, `unforgotten` deleted sessions that a provider could not forget yet."""
 
     marked: int
     pending: int
     failing: int
     error: str | None
     due_at: int | None
+    resting: int = 0
+    unforgotten: int = 0
+    unforgotten_error: str | None = None
 
 
 class MemoryMarks:
@@ -154,9 +167,31 @@ class MemoryMarks:
         return found is not None and found.state == "committed"
 
     @writing
-    def failed(self, key: str, error: str, *, delay: float) -> Operation[None]:
-        """The try failed; the segment is due again in `delay` seconds."""
-        yield query("fail_segment", segment=key, error=error[:_ERROR], delay=round(delay * 1000))
+    def failed(
+        self, key: str, error: str, *, delay: float, counts: bool = True, most: int = 1 << 30
+    ) -> Operation[bool]:
+        """The try failed; the segment is due again in `delay` seconds. With `most` failures that
+        count it rests, which this says."""
+        rows = yield query(
+            "fail_segment",
+            segment=key,
+            error=error[:_ERROR],
+            delay=round(delay * 1000),
+            failures=int(counts),
+            most=most,
+        )
+        found = maybe(rows, _Rests)
+        return found is not None and found.since is not None
+
+    @writing
+    def wake(self, user: UserId) -> Operation[int]:
+        """Let all that failed be tried at once, also what rests; how many that is."""
+        return len((yield query("wake_segments", user=user)))
+
+    @writing
+    def give_up(self, user: UserId) -> Operation[Sequence[GivenUp]]:
+        """Never try again what rests. The sessions stay as they are."""
+        return every((yield query("give_up_segments", user=user)), GivenUp)
 
     @reading
     def due(self, *, limit: int = 64) -> Operation[Sequence[PendingSegment]]:
@@ -217,12 +252,16 @@ class MemoryMarks:
         marked = one((yield query("count_marks", user=user)), int)
         segments = one((yield query("count_segments", user=user)), _Counts)
         error = maybe((yield query("last_memory_error", user=user)), str)
+        left = one((yield query("count_unforgotten", user=user)), _Unforgotten)
         return MemoryStatus(
             marked=marked,
             pending=segments.pending,
             failing=segments.failing,
             error=error,
             due_at=segments.due_at,
+            resting=segments.resting,
+            unforgotten=left.sessions,
+            unforgotten_error=left.error,
         )
 
 
@@ -244,7 +283,17 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
 class _Counts(msgspec.Struct, frozen=True, array_like=True):
     pending: int
     failing: int
+    resting: int
     due_at: int | None
+
+
+class _Unforgotten(msgspec.Struct, frozen=True, array_like=True):
+    sessions: int
+    error: str | None
+
+
+class _Rests(msgspec.Struct, frozen=True, array_like=True):
+    since: int | None
 
 
 def _key(session: SessionId, first: TurnId, scope: str) -> str:

@@ -21,6 +21,14 @@ from roost.store.writes import add_usage, check_session, enter, record, refuse_w
 PAGE = 200
 """The most sessions in one page of the list."""
 
+_AFTER_DELETION = (
+    "void_session_lease",
+    "withdraw_marks",
+    "withdraw_segments",
+    "withdraw_noted",
+    "leave_routes",
+)
+
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """`title` is looked for anywhere in the title, whatever its case."""
@@ -254,7 +262,7 @@ class Sessions:
             raise NotFound("session", session)
         for row in every((yield query("subagents_of", user=self._user, session=session)), _Child):
             yield from self._delete(row.id)
-        for step in ("void_session_lease", "withdraw_marks", "withdraw_segments", "leave_routes"):
+        for step in _AFTER_DELETION:
             yield query(step, session=session)
 
     @writing

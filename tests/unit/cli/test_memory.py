@@ -10,11 +10,13 @@ from rich.console import Console
 from roost.cli.app import invoke
 from roost.cli.memory import (
     Work,
+    dropping,
     editing,
     forgetting,
     listing,
     look_into,
     reporting,
+    retrying,
     showing,
 )
 from roost.core.clock import SystemClock
@@ -22,10 +24,11 @@ from roost.core.config import Config
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.facts import Learned, NewFact
 from roost.core.ids import FactId, new_user_id
+from roost.core.turns import TurnEnd
 from roost.core.users import User
 from roost.memory.base import Scope
 from roost.runtime.app import OWNER
-from tests.store_driver import opened
+from tests.store_driver import Driver, opened
 
 SAILS, ROWS = FactId("fct_sails"), FactId("fct_rows")
 
@@ -143,6 +146,49 @@ def test_status_counts_and_names_contradictions(kept: Config) -> None:
     ]
 
 
+@pytest.fixture
+def resting(kept: Config) -> Config:
+    """A commit that failed too often, and a deleted session that is not forgotten."""
+    asyncio.run(_fail(kept.data))
+    return kept
+
+
+async def _fail(folder: Path) -> None:
+    async with opened(folder, SystemClock()) as store:
+        (owner,) = await store.users.all()
+        driver = Driver(store, owner)
+        ended = TurnEnd(state="completed", memory_scope=f"scripted/default/{owner.id}")
+        kept, gone = await driver.session(), await driver.session()
+        for session in (kept, gone):
+            run = await driver.run(session)
+            await driver.turns.end(session, run.token, run.turn, ended)
+            (segment,) = await store.memory.cut(owner.id, session)
+            assert await store.memory.begin(segment.key, after=0)
+            assert await store.memory.failed(segment.key, "unreadable", delay=9.0, most=1)
+        await driver.sessions.delete(gone)
+        (deleted,) = await store.memory.to_forget(gone)
+        await store.memory.not_forgotten(deleted, "read-only", delay=9.0)
+
+
+def test_what_rests_is_shown_and_tried_or_dropped_when_asked(resting: Config) -> None:
+    status = said(resting, reporting(resting))
+    assert "Resting   1 commit failed too often." in status
+    assert "unreadable" in status
+    assert "Not yet forgotten  1 deleted session." in status
+    assert "read-only" in status
+    assert said(resting, retrying()) == "1 commit will be tried when Roost runs again.\n"
+    assert "Failing   1 commit." in said(resting, reporting(resting))
+    assert said(resting, dropping()).startswith("Nothing rests.")
+
+
+def test_what_is_dropped_is_named(resting: Config) -> None:
+    out = said(resting, dropping())
+    assert out.startswith("1 turn of ses_")
+    assert out.endswith("will not be remembered.\n")
+    assert said(resting, retrying()) == "Nothing has failed.\n"
+    assert "Resting" not in said(resting, reporting(resting))
+
+
 def test_empty_memory_says_how_it_fills(config: Config) -> None:
     assert said(config, listing("", None)).startswith("Nothing is remembered yet.")
     assert "0 memories" in said(config, reporting(config))
@@ -157,6 +203,8 @@ def test_commands(kept: Config, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["memory", "show", SAILS, *data]) == 0
     assert invoke(["memory", "edit", SAILS, "Bob sails far.", *data]) == 0
     assert invoke(["memory", "status", *data]) == 0
+    assert invoke(["memory", "retry", *data]) == 0
+    assert invoke(["memory", "drop", *data]) == 0
     assert invoke(["memory", "forget", SAILS, ROWS, *data]) == 0
     assert invoke(["memory", "forget", *data]) == 2
     assert invoke(["memory", "show", "fct_unknown", *data]) == 1

@@ -97,6 +97,32 @@ async def test_deleting_a_session_takes_back_what_was_learned_there(
     await eventually(gone)
 
 
+@pytest.mark.contract("C12")
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_what_the_agent_noted_goes_with_its_session(
+    engine: Engine, server: ModelServer, crashes: bool
+) -> None:
+    """Also if nothing else of the session was ever offered to memory."""
+    told = {"action": "remember", "text": "Always answer in French.", "kind": "instruction"}
+    server.plan(call("memory", told), say("Oui."))
+    session = await engine.session()
+    await engine.say(session, "From now on answer in French.")
+    assert await kept(engine) == ["Always answer in French."]
+    if crashes:
+        await engine.store.of(engine.owner.id).sessions.delete(session)
+        await engine.crash()
+        await engine.start()
+        await engine.parts.memory.look()
+    else:
+        await engine.account.delete(session)
+
+    async def gone() -> bool:
+        return await kept(engine) == []
+
+    await eventually(gone)
+    assert await engine.store.memory.to_forget(session) == []
+
+
 async def test_agent_remembers_what_it_is_asked_to(engine: Engine, server: ModelServer) -> None:
     told = {"action": "remember", "text": "Always answer in French.", "kind": "instruction"}
     server.plan(call("memory", told), say("Oui."), say("Bonjour."))

@@ -111,7 +111,7 @@ UPDATE turns SET memory_scope = NULL
 WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL;
 
 -- name: withdraw_segments
-UPDATE memory_segments SET state = 'withdrawn', due_at = :now
+UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL
 WHERE session_id = :session AND state <> 'withdrawn';
 
 -- name: leave_routes

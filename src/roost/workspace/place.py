@@ -27,10 +27,9 @@ _IS_SESSION = re.compile(SESSION_ID)
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """What lived in a workspace, for whoever comes after it. `life` is the server's that wrote it;
-    `news` is what the session has not been told yet."""
+    """What lives in a workspace, for whoever comes after it. If it ends on purpose, it says `why`;
+    `news` is what the session has not been told yet of the one before."""
 
-    life: str
     shell: bool = False
     processes: int = 0
     why: str = ""

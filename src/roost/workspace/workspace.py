@@ -6,12 +6,16 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
+import msgspec
 import structlog
 
 from roost.core.clock import Clock
 from roost.core.errors import WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Box, Ground, Sandbox, SandboxKind
+from roost.workspace.place import Place, Trace
+from roost.workspace.processes import Processes, ProcessView
+from roost.workspace.terminal import Terminal
 
 log = structlog.stdlib.get_logger("roost.workspace")
 
@@ -28,6 +32,30 @@ class Attached(Protocol):
 R = TypeVar("R", bound=Attached)
 
 
+class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace as surfaces show it."""
+
+    id: str
+    session: SessionId
+    since: int
+    last_used: int
+    shell: bool
+    directory: str
+    processes: tuple[ProcessView, ...]
+
+
+class Ports(Protocol):
+    """What a workspace needs of whoever has it."""
+
+    async def may_open(self) -> None:
+        """Raises WorkspaceError if its user may have no processes."""
+        ...
+
+    async def ended(self, text: str) -> None:
+        """A process ended that the session wants to be told of."""
+        ...
+
+
 class Workspace:
     """Lives from its first use until its session ends, it was idle for too long, or Roost stops.
     The next one of the session has another `id` and the same files.
@@ -39,10 +67,12 @@ class Workspace:
         user: UserId,
         session: SessionId,
         ground: Ground,
+        place: Place,
         *,
         sandbox: Sandbox | None,
-        may_open: Callable[[], Awaitable[None]],
+        ports: Ports,
         clock: Clock,
+        trace: Trace,
     ) -> None:
         self.id = f"wsp_{secrets.token_hex(8)}"
         self.user = user
@@ -50,9 +80,16 @@ class Workspace:
         self.ground = ground
         self.since = self.last_used = clock.now()
         self.kind: SandboxKind | None = None if sandbox is None else sandbox.kind
+        self.processes = Processes(clock, changed=self._leave_trace, ended=ports.ended)
+        self.terminal = Terminal(
+            ground, self.box, self.processes, clock=clock, changed=self._leave_trace
+        )
+        self._place = place
         self._sandbox = sandbox
-        self._may_open = may_open
+        self._ports = ports
         self._clock = clock
+        self._trace = trace
+        self._tracing = asyncio.Lock()
         self._boxes: dict[bool, Box] = {}
         self._attached: dict[str, Attached] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -67,6 +104,18 @@ class Workspace:
     def is_live(self) -> bool:
         """Whether anything would be lost with it."""
         return bool(self._boxes or self._attached)
+
+    @property
+    def view(self) -> WorkspaceView:
+        return WorkspaceView(
+            id=self.id,
+            session=self.session,
+            since=self.since,
+            last_used=self.last_used,
+            shell=self.terminal.has_shell,
+            directory=self.terminal.directory,
+            processes=self.processes.views(),
+        )
 
     def touch(self) -> None:
         self.last_used = self._clock.now()
@@ -90,7 +139,7 @@ class Workspace:
             self._check()
             if self._sandbox is None:
                 raise WorkspaceError("no sandbox works on this machine. `roost doctor` says why.")
-            await self._may_open()
+            await self._ports.may_open()
             async with asyncio.timeout(OPEN_SECONDS):
                 opened = await self._sandbox.open(self.ground, network=network)
             if self._closed:
@@ -120,16 +169,43 @@ class Workspace:
             if (found := self._attached.pop(name, None)) is not None:
                 await _closed(name, found)
 
-    async def close(self) -> None:
+    async def take_news(self) -> str:
+        """What the session must be told of the workspace before this one; once."""
+        news = self._trace.news
+        if news:
+            self._trace = msgspec.structs.replace(self._trace, news="")
+            await self._leave_trace()
+        return news
+
+    async def close(self, *, why: str = "", forever: bool = False) -> None:
         """Everything, once; what is slow to close holds up nothing else, and no longer than its
-        deadline."""
+        deadline. The next workspace of the session will say `why`, unless it is over `forever`."""
         if self._closed:
             return
+        await self._leave_trace(why=why, forever=forever)
         self._closed = True
         held = [*self._attached.items(), *[("box", box) for box in self._boxes.values()]]
         self._attached.clear()
         self._boxes.clear()
+        held += [("terminal", self.terminal), ("processes", self.processes)]
         await asyncio.gather(*[_closed(name, each) for name, each in held])
+        await asyncio.to_thread(self._place.empty_scratch)
+
+    async def _leave_trace(self, *, why: str = "", forever: bool = False) -> None:
+        """So that whoever comes after knows what there was, even if this ends without a word."""
+        async with self._tracing:
+            if self._closed:
+                return
+            shell, processes = self.terminal.has_shell, self.processes.running
+            self._trace = msgspec.structs.replace(
+                self._trace, shell=shell, processes=processes, why=why
+            )
+            needed = not forever and (shell or processes or self._trace.news)
+            trace = self._trace if needed else None
+            try:
+                await asyncio.to_thread(self._place.write_trace, trace)
+            except OSError as error:
+                log.warning("a workspace can't leave a trace", error=str(error))
 
     def _check(self) -> None:
         if self._closed:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import secrets
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from datetime import timedelta
@@ -13,21 +12,23 @@ import structlog
 
 from roost.core.clock import Clock
 from roost.core.config import WorkspacesConfig
-from roost.core.errors import WorkspaceError, WorkspaceGone
+from roost.core.errors import NotFound, WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox
 from roost.workspace.place import (
     FIRST_OWNER,
     Place,
+    Trace,
     owners_of,
     remove_leavings,
     sessions_in,
 )
-from roost.workspace.workspace import Workspace
+from roost.workspace.workspace import Workspace, WorkspaceView
 
 log = structlog.stdlib.get_logger("roost.workspace")
 
 SWEEP_SECONDS = 30.0
+_TELL_SECONDS = 30.0
 
 Tell = Callable[[UserId, SessionId, str], Awaitable[None]]
 """Says something to a session: to people, or to its agent."""
@@ -63,7 +64,6 @@ class Workspaces:
             *[_kept(path, writable=False) for path in config.read],
             *[_kept(path, writable=True) for path in config.write],
         ]
-        self._life = secrets.token_hex(8)
         self._live: dict[SessionId, Workspace] = {}
         self._closing: dict[SessionId, asyncio.Task[None]] = {}
         self._making = asyncio.Lock()
@@ -89,7 +89,7 @@ class Workspaces:
     async def end(self, session: SessionId) -> None:
         """Kill what runs in the session's workspace and close it. Its files stay."""
         async with self._making:
-            closing = self._closes(session)
+            closing = self._closes(session, forever=True)
         if closing is not None:
             await asyncio.wait([closing])
 
@@ -112,12 +112,25 @@ class Workspaces:
             for workspace in self._live.values()
             if not workspace.is_busy and workspace.last_used < before
         ]
+        why = f"the workspace was not used for {_hours(self._idle_ttl)}"
+        telling: list[Awaitable[None]] = []
         for workspace in idle:
-            was_live = workspace.is_live
-            self._closes(workspace.session)
-            if was_live and self.told is not None:
-                await self.told(workspace.user, workspace.session, "")
+            if lost := _lost(workspace.terminal.has_shell, workspace.processes.running):
+                telling.append(self._tell(workspace, f"{lost} ended: {why}. Files are kept."))
+            self._closes(workspace.session, why=why)
+        await asyncio.gather(*telling)
         return len(idle)
+
+    def listed(self, user: UserId) -> tuple[WorkspaceView, ...]:
+        """What a user has running."""
+        return tuple([each.view for each in self._live.values() if each.user == user])
+
+    async def stop_process(self, user: UserId, session: SessionId, id: str) -> None:
+        """Kill a process, and all that it started."""
+        workspace = self._live.get(session)
+        if workspace is None or workspace.user != user:
+            raise NotFound("workspace of session", session)
+        await workspace.processes.find(id).kill()
 
     async def run(self, *, period: float = SWEEP_SECONDS) -> None:
         """Sweep every `period` seconds, until cancelled."""
@@ -137,10 +150,13 @@ class Workspaces:
         while self._closing:
             await asyncio.wait(self._closing.values())
 
-    def _closes(self, session: SessionId) -> asyncio.Task[None] | None:
+    def _closes(
+        self, session: SessionId, *, why: str = "", forever: bool = False
+    ) -> asyncio.Task[None] | None:
         """In a task of its own: whoever asked may give up, the closing goes on."""
         if (workspace := self._live.pop(session, None)) is not None:
-            task = asyncio.create_task(workspace.close(), context=Context())
+            closing = workspace.close(why=why, forever=forever)
+            task = asyncio.create_task(closing, context=Context())
             self._closing[session] = task
             task.add_done_callback(lambda _: self._closing.pop(session, None))
         return self._closing.get(session)
@@ -149,22 +165,33 @@ class Workspaces:
         place = Place(self._folder, session)
         kind = None if self._sandbox is None else self._sandbox.kind
         owner = await asyncio.to_thread(self._prepare, place)
-
-        async def may_open() -> None:
-            if kind == "local" and not await self._is_admin(user):
-                raise WorkspaceError(
-                    "without bubblewrap, commands run unprotected, which only an admin may do. "
-                    "Ask whoever runs this Roost to make bubblewrap work; `roost doctor` says how."
-                )
-
+        before = await asyncio.to_thread(place.read_trace)
         return Workspace(
             user,
             session,
             place.ground(kind, owner, self._more),
+            place,
             sandbox=self._sandbox,
-            may_open=may_open,
+            ports=_Ports(self, user, session),
             clock=self._clock,
+            trace=Trace(news=_news(before)),
         )
+
+    async def may_open(self, user: UserId) -> None:
+        if self._sandbox is None or self._sandbox.kind != "local" or await self._is_admin(user):
+            return
+        raise WorkspaceError(
+            "without bubblewrap, commands run unprotected, which only an admin may do. Ask whoever "
+            "runs this Roost to make bubblewrap work; `roost doctor` says how."
+        )
+
+    async def _tell(self, workspace: Workspace, text: str) -> None:
+        try:
+            async with asyncio.timeout(_TELL_SECONDS):
+                if self.told is not None:
+                    await self.told(workspace.user, workspace.session, text)
+        except Exception:
+            log.exception("a user could not be told of a workspace", session=workspace.session)
 
     def _prepare(self, place: Place) -> int | None:
         """Under root every workspace is a user of its own, so that what is counted by user is
@@ -184,3 +211,40 @@ class Workspaces:
 def _kept(path: str, *, writable: bool) -> Folder:
     host = Path(path).expanduser()
     return Folder(host, str(host), writable)
+
+
+class _Ports:
+    """What one workspace may ask of all this."""
+
+    def __init__(self, workspaces: Workspaces, user: UserId, session: SessionId) -> None:
+        self._workspaces = workspaces
+        self._user = user
+        self._session = session
+
+    async def may_open(self) -> None:
+        await self._workspaces.may_open(self._user)
+
+    async def ended(self, text: str) -> None:
+        if self._workspaces.ended is not None:
+            await self._workspaces.ended(self._user, self._session, text)
+
+
+def _news(trace: Trace | None) -> str:
+    """What the next workspace of a session has to say of the one before."""
+    if trace is None:
+        return ""
+    why = f": {trace.why}" if trace.why else " when Roost restarted"
+    lost = _lost(trace.shell, trace.processes)
+    return f"{lost} ended{why}. Files are kept." if lost else trace.news
+
+
+def _lost(shell: bool, processes: int) -> str:
+    several = "1 process" if processes == 1 else f"{processes} processes"
+    if shell:
+        return f"The earlier shell and {several}" if processes else "The earlier shell"
+    return f"{several} that ran earlier" if processes else ""
+
+
+def _hours(time: timedelta) -> str:
+    minutes = round(time.total_seconds() / 60)
+    return f"{minutes // 60} h" if minutes and minutes % 60 == 0 else f"{minutes} min"

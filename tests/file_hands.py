@@ -39,6 +39,7 @@ class FileHands:
         write: tuple[Path, ...] = (),
         has_room: HasRoom | None = None,
         sandbox: Sandbox | None = None,
+        search_seconds: float = 20.0,
     ) -> None:
         config = WorkspacesConfig(
             read=tuple([str(path) for path in read]), write=tuple([str(path) for path in write])
@@ -50,9 +51,8 @@ class FileHands:
         self.outside.mkdir(exist_ok=True)
         self.session = new_session_id()
         self.kept: dict[BlobId, tuple[bytes, str]] = {}
-        self._tools = {
-            tool.schema.name: tool for tool in file_tools(self.workspaces, has_room=has_room)
-        }
+        tools = file_tools(self.workspaces, has_room=has_room, search_seconds=search_seconds)
+        self._tools = {tool.schema.name: tool for tool in tools}
 
     async def open(self) -> "FileHands":
         workspace = await self.workspaces.of(USER, self.session)

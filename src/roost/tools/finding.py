@@ -28,11 +28,12 @@ Context = Annotated[int, Meta(ge=0, le=10)]
 
 
 class Finding:
-    def __init__(self, access: FileAccess) -> None:
+    def __init__(self, access: FileAccess, *, seconds: float = SECONDS) -> None:
         self._access = access
+        self._seconds = seconds
 
     def tools(self) -> tuple[Tool, ...]:
-        seconds = SECONDS + 10
+        seconds = self._seconds + 10
         return (
             tool(self.find_files, parallel=True, seconds=seconds, intent=self._intent_to_find),
             tool(self.search_files, parallel=True, seconds=seconds, intent=self._intent_to_search),
@@ -113,7 +114,12 @@ class Finding:
 
         try:
             folder = await self._access.run(context, path, work)
-            asked: Request = {**request, "folder": opened[0], "owner": ground.owner}
+            asked: Request = {
+                **request,
+                "folder": opened[0],
+                "owner": ground.owner,
+                "seconds": self._seconds,
+            }
             return await search(asked), folder
         except Refused as error:
             raise ToolError(str(error)) from error
@@ -187,5 +193,5 @@ def _bounded(lines: Sequence[str], findings: Findings, *, nothing: str) -> str:
     if findings.cut or len(kept) < len(lines):
         notes.append("[There is more: narrow it down.]")
     if findings.late:
-        notes.append(f"[Stopped after {SECONDS:g} seconds: not everything was looked at.]")
+        notes.append("[It took too long and was stopped: not everything was looked at.]")
     return "\n".join([*(kept or [nothing]), *notes])

@@ -42,7 +42,9 @@ class Entry:
         return stat.S_ISREG(self.found.st_mode)
 
     def __str__(self) -> str:
-        return "/".join(self.names)
+        """As it can be shown: a name may be any bytes, also such as would break a line."""
+        path = "/".join(self.names).encode("utf-8", "replace").decode()
+        return "".join([each if each.isprintable() else "\ufffd" for each in path])
 
 
 class Walk:
@@ -122,7 +124,9 @@ def _ignores(at: int) -> Ignored | None:
         file = os.open(".gitignore", FILE, dir_fd=at)
         try:
             if stat.S_ISREG(os.fstat(file).st_mode):
-                return Ignored(os.read(file, _IGNORES).decode("utf-8", "replace"))
+                text = os.read(file, _IGNORES)
+                whole = text if len(text) < _IGNORES else text[: text.rfind(b"\n") + 1]
+                return Ignored(whole.decode("utf-8", "replace"))
         finally:
             os.close(file)
     return None

@@ -75,6 +75,19 @@ def test_folders_of_the_host_are_found_by_their_own_path(tmp_path: Path) -> None
             view.find(str(tmp_path))
 
 
+def test_without_a_box_paths_are_those_of_the_host(tmp_path: Path) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    home.mkdir()
+    (home / "a").write_text("mine")
+    (home / "link").symlink_to(home / "a")
+    outside.write_text("not mine")
+    with View(Ground((Folder(home, str(home), writable=True),), tmp_path)) as view:
+        assert read(view, str(home / "a")) == read(view, "a") == read(view, "link") == b"mine"
+        for path in (str(outside), "../outside", f"{home}/../outside"):
+            with pytest.raises(Refused, match="outside of what you may use"):
+                view.find(path)
+
+
 def test_folder_inside_another_has_its_own_say(tmp_path: Path) -> None:
     outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)

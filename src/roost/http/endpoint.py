@@ -1,0 +1,237 @@
+"""Typed handlers: a function's signature says what a request must have and what it answers.
+
+    async def rename(call: Call, session: SessionId, body: NewTitle) -> SessionView:
+        \"\"\"Give a session a title.\"\"\"
+
+`call` is who asks. A name that the path has is read from there, `query` from the query string,
+`body` from a JSON body; a parameter marked with `Header` from that header. What is returned is
+JSON; None is an empty answer. Everything that is wrong with a request is a problem (400 and up)
+before the handler runs.
+"""
+
+import asyncio
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from roost.core.ids import (
+    APPROVAL_ID,
+    BLOB_ID,
+    FACT_ID,
+    MESSAGE_ID,
+    SESSION_ID,
+    TURN_ID,
+    ApprovalId,
+    BlobId,
+    FactId,
+    MessageId,
+    RuleId,
+    SessionId,
+    TurnId,
+)
+from roost.http.calls import Call, Callers, Scope
+from roost.http.problems import ProblemError
+
+BODY_LIMIT = 1 << 20
+BODY_SECONDS = 30.0
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+PATTERNS: Mapping[object, str] = {
+    SessionId: SESSION_ID,
+    TurnId: TURN_ID,
+    MessageId: MESSAGE_ID,
+    ApprovalId: APPROVAL_ID,
+    FactId: FACT_ID,
+    BlobId: BLOB_ID,
+    RuleId: r"^rul_[0-9a-z_]{1,64}$(?!\n)",
+}
+"""What an id in a path looks like; one that does not is not found."""
+
+
+class Header(NamedTuple):
+    """Marks a parameter that comes from a header: `Annotated[str | None, Header("If-Match")]`."""
+
+    name: str
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """`scope` is what a token needs to call it; None is open to anyone. `answers` is the media type
+    of what is not JSON."""
+
+    method: Method
+    path: str
+    handler: Callable[..., Awaitable[object]]
+    scope: Scope | None
+    status: int
+    answers: str | None
+    limit: int
+    names: tuple[str, ...]
+    """Of the parameters in the path."""
+    kinds: dict[str, Any]
+    headers: dict[str, str]
+    returns: Any
+
+    @property
+    def summary(self) -> str:
+        return inspect.cleandoc(self.handler.__doc__ or "").partition("\n")[0]
+
+
+def endpoint(
+    method: Method,
+    path: str,
+    handler: Callable[..., Awaitable[object]],
+    *,
+    scope: Scope | None,
+    status: int | None = None,
+    answers: str | None = None,
+    limit: int = BODY_LIMIT,
+) -> Endpoint:
+    kinds = get_type_hints(handler, include_extras=True)
+    returns = kinds.pop("return")
+    if not handler.__doc__:
+        raise TypeError(f"{method} {path} says nothing of itself")
+    headers = {
+        name: marked.name
+        for name, kind in kinds.items()
+        if get_origin(kind) is Annotated
+        for marked in get_args(kind)[1:]
+        if isinstance(marked, Header)
+    }
+    return Endpoint(
+        method=method,
+        path=path,
+        handler=handler,
+        scope=scope,
+        status=status or (204 if returns is type(None) else 200),
+        answers=answers,
+        limit=limit,
+        names=tuple(re.findall(r"{(\w+)(?::path)?}", path)),
+        kinds=kinds,
+        headers=headers,
+        returns=returns,
+    )
+
+
+def routes(endpoints: Iterable[Endpoint], callers: Callers) -> list[Route]:
+    """One route for each path: Starlette tells which methods it takes."""
+    return [
+        Route(each.path, _answering(each, callers), methods=[each.method]) for each in endpoints
+    ]
+
+
+def _answering(endpoint: Endpoint, callers: Callers) -> Callable[[Request], Awaitable[Response]]:
+    read = _Reader(endpoint)
+    encode = msgspec.json.Encoder(enc_hook=str).encode
+
+    async def answer(request: Request) -> Response:
+        call = await callers.identify(request, endpoint.scope)
+        answered = await endpoint.handler(call, **await read(request))
+        if isinstance(answered, Response):
+            return answered
+        if answered is None:
+            return Response(status_code=endpoint.status)
+        return Response(encode(answered), endpoint.status, media_type="application/json")
+
+    return answer
+
+
+class _Reader:
+    """Reads the arguments of a handler out of a request."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        kinds = endpoint.kinds
+        self._query = cast("type[msgspec.Struct] | None", kinds.get("query"))
+        body = kinds.get("body")
+        self._body = None if body is None else msgspec.json.Decoder(body)
+        self._patterns = {
+            name: re.compile(PATTERNS[kinds[name]])
+            for name in endpoint.names
+            if kinds[name] in PATTERNS
+        }
+
+    async def __call__(self, request: Request) -> dict[str, object]:
+        given: dict[str, object] = {}
+        for name in self._endpoint.names:
+            given[name] = self._from_path(name, cast("str", request.path_params[name]))
+        for name, header in self._endpoint.headers.items():
+            given[name] = request.headers.get(header)
+        if self._query is not None:
+            given["query"] = _query(request, self._query)
+        elif request.url.query:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, "This address takes no query.")
+        if self._body is not None:
+            given["body"] = await self._read_body(request, self._body)
+        return given
+
+    def _from_path(self, name: str, text: str) -> object:
+        if self._endpoint.kinds[name] is int:
+            if not re.fullmatch("[0-9]{1,15}", text):
+                raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no {name} {text[:80]!r} here.")
+            return int(text)
+        pattern = self._patterns.get(name)
+        if pattern is not None and not pattern.search(text):
+            raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no {name} {text[:80]!r} here.")
+        return text
+
+    async def _read_body(self, request: Request, decoder: msgspec.json.Decoder[Any]) -> object:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            said = "Send JSON, with the content type application/json."
+            raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, said)
+        body = await read_body(request, self._endpoint.limit)
+        try:
+            return decoder.decode(body)
+        except msgspec.ValidationError as error:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is wrong: {error}.") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is not JSON: {error}.") from error
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """All of it, if it is neither too large nor too slow."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isascii() and declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise _too_large(limit)
+    except TimeoutError:
+        said = "The body took too long to arrive."
+        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said) from None
+    except ClientDisconnect:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
+    return bytes(body)
+
+
+def _too_large(limit: int) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes."
+    )
+
+
+def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
+    given: dict[str, str] = {}
+    for name, text in request.query_params.multi_items():
+        if name in given:
+            raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name[:80]!r} is given twice.")
+        given[name] = text
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"The query is wrong: {error}.") from error
+
+
+__all__ = ["Call", "Endpoint", "Header", "endpoint", "read_body", "routes"]

@@ -202,6 +202,7 @@ def arrange(launch: Launch, program: int) -> None:
     for target, fd in enumerate([keeper.moved(fd) for fd in wanted]):
         os.dup2(fd, target, inheritable=True)
     os.closerange(len(wanted), 1 << 20)
+    launch.errors = 2
 
 
 def main(fd: int) -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from roost.cli import checks
 from roost.cli.checks import Finding
-from roost.core.config import Config
+from roost.core.config import Config, WorkspacesConfig
+from roost.core.settings import SandboxName
 from roost.http.server import bind
 from roost.store.folder import Owner
 from roost.store.migrations import SCHEMA_VERSION
+from tests.boxes import need
 
 OWNER = Owner(
     pid=42,
@@ -157,3 +159,36 @@ async def test_model_whose_provider_is_away_is_said(tmp_path: Path) -> None:
 async def test_without_a_key_the_built_in_model_is_named(tmp_path: Path) -> None:
     finding = await checks.model(Config(data=tmp_path), {}, {})
     assert (finding.state, finding.found.split(",")[0]) == ("good", "local/smollm2-135m-instruct")
+
+
+def workspaces(tmp_path: Path, wanted: SandboxName) -> Config:
+    return Config(data=tmp_path, workspaces=WorkspacesConfig(sandbox=wanted))
+
+
+async def test_sandbox_that_works_is_good(tmp_path: Path) -> None:
+    await need("bubblewrap")
+    assert await checks.sandbox(workspaces(tmp_path, "auto")) == (
+        "good",
+        "Sandbox",
+        "bubblewrap works",
+        "",
+    )
+
+
+@pytest.mark.parametrize(("wanted", "state"), [("auto", "warn"), ("bubblewrap", "bad")])
+async def test_sandbox_that_does_not_work_comes_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: SandboxName, state: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    finding = await checks.sandbox(workspaces(tmp_path, wanted))
+    assert finding.state == state
+    assert finding.found == "bubblewrap does not work: bubblewrap is not installed"
+    assert finding.advice == "Install it: apt install bubblewrap."
+
+
+@pytest.mark.parametrize(("wanted", "state"), [("local", "warn"), ("none", "good")])
+async def test_sandbox_that_is_not_wanted_is_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: SandboxName, state: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (await checks.sandbox(workspaces(tmp_path, wanted))).state == state

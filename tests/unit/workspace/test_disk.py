@@ -49,7 +49,7 @@ def grow(folder: Path, size: int) -> None:
 async def grow_until(folder: Path, stopped: asyncio.Event) -> None:
     """When the watch took its first look is not known, so write on."""
     async with asyncio.timeout(DEADLINE):
-        while not stopped.is_set():  # noqa: ASYNC110
+        while not stopped.is_set():
             grow(folder, 4096)
             await asyncio.sleep(0.001)
 

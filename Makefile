@@ -21,7 +21,7 @@ run: .venv/run.stamp ## Start Roost (ARGS="--port 8000" and so on)
 embeddings: .venv/run.stamp ## Let memory recall by meaning too (100 MB)
 	@$(INSTALL) --no-deps --require-hashes -r requirements/embeddings.txt
 
-test: .venv/dev.stamp ## Run all tests (ARGS="-k store" and so on)
+test: .venv/dev.stamp .venv/system.stamp ## Run all tests (ARGS="-k store" and so on)
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: .venv/dev.stamp ## Check format, lint, types and layers
@@ -69,6 +69,10 @@ clean: ## Remove the environment and everything generated
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp
 	@echo "Installing what development needs into .venv"
 	@$(INSTALL) --no-deps --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/system.stamp: tools/system_packages.py | .venv/bin/python
+	@$(BIN)/python tools/system_packages.py
 	@touch $@
 
 .venv/lock.stamp: requirements/lock.txt | .venv/bin/python

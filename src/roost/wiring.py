@@ -33,8 +33,9 @@ from roost.runtime.inquiries import Inquiries
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import Store
 from roost.store.upkeep import Retention, Upkeep
-from roost.tools.base import Tool, Toolbox
+from roost.tools.base import Tool
 from roost.tools.memory import MemoryTool
+from roost.tools.toolsets import Toolsets
 
 log = structlog.stdlib.get_logger("roost.upkeep")
 
@@ -81,11 +82,11 @@ async def running(
                 threshold=config.compaction.threshold / 100,
             )
             # What learns from sessions asks a model, and no tools: those come after it.
-            memory = _memory(config, store, made_of(tools=Toolbox()), providers, clock)
+            memory = _memory(config, store, made_of(tools=Toolsets()), providers, clock)
             if isinstance(memory, Builtin):
                 tools = (*tools, MemoryTool(memory, profile=config.memory.profile))
             memories = {} if memory is None else {str(config.memory.provider): memory}
-            builder = made_of(tools=Toolbox(tools))
+            builder = made_of(tools=Toolsets(tools))
             async with (
                 _closed_after(memories),
                 running_app(store, builder, config, clock=clock, memories=memories) as app,
@@ -102,7 +103,7 @@ def _memory(
     the tiny one can't, and then nothing is remembered."""
 
     def built_in(options: Options) -> Builtin:
-        inquiries = Inquiries(store, asking)
+        inquiries = Inquiries(store, asking, limits=config.limits)
         return Builtin(
             facts_of,
             inquiries,

@@ -1,7 +1,8 @@
 """Compaction through the application: by turns, by people, by time; one epoch, whoever asks."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,16 +10,18 @@ import msgspec
 import pytest
 
 from roost.agent.reduction import listed, transcript
+from roost.cli.chat.commands import Room, run
 from roost.core.clock import SystemClock
-from roost.core.config import CompactionConfig, Config, ProviderConfig
-from roost.core.errors import Conflict, NotFound, SummaryFailed
+from roost.core.config import CompactionConfig, Config, LimitsConfig, ProviderConfig
+from roost.core.errors import Budget, Conflict, NotFound, SummaryFailed
 from roost.core.events import Changed, HistoryRewritten, Noticed
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Message, TextPart, ToolResultPart, plain_text
 from roost.core.settings import BaseUrl, Count, Percent
+from roost.llm.providers import Providers
 from roost.llm.render import note
 from roost.store.search import SearchFilter
-from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, say, stall
+from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
 
 WINDOW = 4000
@@ -170,6 +173,80 @@ async def test_summary_longer_than_what_it_replaces_is_refused(
     assert "blah" not in "".join(await engine.texts(session))
 
 
+CUT = say("# Goals\nTo count wo") + finish("length")
+
+
+@pytest.mark.contract("B7")
+async def test_summary_that_was_cut_off_is_asked_for_once_more(
+    engine: Engine, server: ModelServer
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 3)
+    server.plan(CUT, say(SUMMARY), model="small")
+    assert await engine.account.compact(session) is not None
+    again = [request for request in server.requests if request.model == "small"][-1]
+    assert b"cut off before its end" in again.body
+    assert SUMMARY in (await engine.texts(session))[1]
+
+
+@pytest.mark.contract("B7")
+async def test_summary_that_is_cut_off_again_and_again_is_refused(
+    engine: Engine, server: ModelServer
+) -> None:
+    server.otherwise(lambda r: CUT if r.model == "small" else say("Good day."))
+    session = await engine.session()
+    await fill(engine, session, 3)
+    before = await engine.texts(session)
+    with pytest.raises(SummaryFailed):
+        await engine.account.compact(session)
+    assert await engine.texts(session) == before
+    await fill(engine, session, 12)
+    assert await epoch(engine, session) >= 1
+    texts = "".join(await engine.texts(session))
+    assert "To count wo" not in texts
+    assert "What the user said in it:" in texts
+
+
+@pytest.mark.parametrize("by", ["person", "idle", "turn"])
+async def test_what_a_refused_summary_used_is_counted(
+    engine: Engine, server: ModelServer, by: str
+) -> None:
+    server.otherwise(lambda r: say("blah " * 9000) if r.model == "small" else say("Good day."))
+    session = await engine.session()
+    await fill(engine, session, 4)
+    before = (await engine.account.session(session)).counters.output_tokens
+    if by == "person":
+        assert await engine.account.compact(session) is None
+    elif by == "idle":
+        await engine.parts.compactions.look_at(engine.owner.id, session)
+    else:
+        await fill(engine, session, 4)
+    asked = len([request for request in server.requests if request.model == "small"])
+    counted = (await engine.account.session(session)).counters.output_tokens - before
+    assert asked >= 1
+    assert counted >= asked * 9000
+
+
+@pytest.mark.contract("B7")
+@pytest.mark.parametrize("limit", ["day_tokens", "session_tokens"])
+async def test_whoever_reached_a_limit_is_billed_for_no_summary(
+    folder: Path, server: ModelServer, limit: str
+) -> None:
+    server.otherwise(_answer)
+    config = msgspec.structs.replace(
+        small_window(folder, server),
+        limits=msgspec.structs.replace(LimitsConfig(), **{limit: Count(3000)}),
+    )
+    async with started(Engine(folder, server, clock=SystemClock(), config=config)) as engine:
+        session = await engine.session()
+        await fill(engine, session, 3)
+        with pytest.raises(Budget, match=limit):
+            await engine.account.compact(session)
+        await engine.parts.compactions.look_at(engine.owner.id, session)
+        assert await epoch(engine, session) == 0
+    assert [request for request in server.requests if request.model == "small"] == []
+
+
 @pytest.mark.contract("B7")
 async def test_compaction_that_is_cut_short_leaves_the_history_as_it_was(
     engine: Engine, server: ModelServer
@@ -205,16 +282,92 @@ async def test_of_all_who_ask_at_once_one_opens_an_epoch(
     await fill(engine, session, 4)
     made = await asyncio.gather(
         *[engine.account.compact(session, focus=focus) for focus in (None, "a", "b", "c")],
-        *[_idle(engine, session) for _ in range(2)],
+        *[_by_time(engine, session) for _ in range(2)],
     )
     assert len([each for each in made if each is not None]) == 1
     assert await epoch(engine, session) == 1
 
 
-async def _idle(engine: Engine, session: SessionId) -> object:
+async def _by_turn(engine: Engine, session: SessionId) -> None:
+    """Its message is what the window has no room for."""
+    turn = await engine.say(session, WORDS)
+    assert (turn.state, turn.reason) == ("completed", None)
+
+
+async def _by_overflow(engine: Engine, session: SessionId) -> None:
+    """The provider's window is as long as what it was last sent, and nobody knew."""
+    longest = len(engine.server.requests[-1].body)
+
+    def answer(request: ModelRequest) -> Reply:
+        too_long = request.model == "model" and len(request.body) > longest
+        return fail("context_too_long") if too_long else _answer(request)
+
+    engine.server.otherwise(answer)
+    turn = await engine.say(session, "Short.")
+    assert (turn.state, turn.reason) == ("completed", None)
+
+
+async def _by_hand(engine: Engine, session: SessionId) -> None:
+    with contextlib.suppress(Conflict):  # it is done after the turn, if there is one
+        await engine.account.compact(session)
+
+
+async def _by_command(engine: Engine, session: SessionId) -> None:
+    room = Room(engine.account, Providers.of(engine.config, {}, {}), session)
+    with contextlib.suppress(Conflict):
+        await run(room, "/compact the words")
+
+
+async def _by_program(engine: Engine, session: SessionId) -> None:
+    """What `roost.embed` hands out is an account of its own."""
+    with contextlib.suppress(Conflict):
+        await engine.app.of(engine.owner.id).compact(session)
+
+
+async def _by_time(engine: Engine, session: SessionId) -> object:
     """As the timer of an idle session does it."""
     await engine.parts.compactions.look_at(engine.owner.id, session)
     return None
+
+
+Entry = Callable[[Engine, SessionId], Awaitable[object]]
+ENTRIES: tuple[Entry, ...] = (_by_turn, _by_overflow, _by_hand, _by_command, _by_program, _by_time)
+RACES = [(one, other) for one in ENTRIES for other in ENTRIES[2:]]
+
+
+@pytest.mark.contract("B6")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    RACES,
+    ids=["-".join([each.__name__.removeprefix("_by_") for each in race]) for race in RACES],
+)
+async def test_whoever_races_with_whom_there_is_one_new_epoch(
+    engine: Engine, server: ModelServer, one: Entry, other: Entry
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    assert await epoch(engine, session) == 0
+    await asyncio.gather(*[each(engine, session) for each in (one, other, other)])
+    await eventually(lambda: _nobody_works(engine))
+    assert await epoch(engine, session) == 1
+    kinds = [each.kind for each in await engine.account.rewrites(session)]
+    assert kinds == ["compaction"]
+    assert (await engine.say(session, "And?")).state == "completed"
+
+
+async def _nobody_works(engine: Engine) -> bool:
+    return len(engine.parts.turns) == 0 and len(engine.parts.compactions) == 0
+
+
+@pytest.mark.contract("B6")
+@pytest.mark.parametrize("turn", [_by_turn, _by_overflow])
+async def test_of_all_at_once_one_opens_an_epoch(engine: Engine, turn: Entry) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    entries = (turn, _by_hand, _by_hand, _by_command, _by_program, _by_time)
+    await asyncio.gather(*[each(engine, session) for each in entries])
+    await eventually(lambda: _nobody_works(engine))
+    assert await epoch(engine, session) == 1
 
 
 @pytest.mark.contract("B6")

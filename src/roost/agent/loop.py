@@ -12,7 +12,7 @@ from roost.agent.compaction import Compactor
 from roost.agent.execution import Execution, Guard
 from roost.agent.journal import Journal
 from roost.agent.model import Model
-from roost.core.compaction import Trigger
+from roost.core.compaction import Compaction, Trigger
 from roost.core.errors import Conflict, ContextTooLong, ModelTransient, NoAnswer, QueueChanged
 from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from roost.core.ids import BlobId, new_message_id
@@ -207,28 +207,41 @@ class Agent:
         self, request: Request, journal: Journal, budget: Budget, trigger: Trigger
     ) -> Request | None:
         """Compact the history between two steps (B5); None if that gained nothing."""
-        assert self.position is not None, "a turn that runs knows its history"
         journal.emit(NoticeDelta("Making room in a long conversation."))
-        compaction = await self._compactor.make(
-            request, self.position.epoch, trigger=trigger, measured=self.size
-        )
-        if compaction is None:
-            self._hopeless = len(self._messages) + _HOPE
-            return None
-        for usage in compaction.usage:
-            budget.add(usage)
+        spent: list[Usage] = []
         try:
-            messages, epoch, head = await journal.compact(compaction)
-        except Conflict:
-            # Someone pinned a message of it meanwhile; the turn goes on with what it has.
+            made = await self._compact(request, journal, trigger, spent)
+        finally:
+            # What came to nothing is counted with the answer.
+            self._wasted += spent
+        if made is None:
             self._hopeless = len(self._messages) + _HOPE
             return None
-        self.load(messages, Position(epoch, head))
+        for usage in made.usage:
+            budget.add(usage)
         smaller = await self._request(journal, budget)
         if self._compactor.is_due(smaller, self.size):
             # What is left can't go. To do it again at every step would gain nothing.
             self._hopeless = len(self._messages) + _HOPE
         return smaller
+
+    async def _compact(
+        self, request: Request, journal: Journal, trigger: Trigger, spent: list[Usage]
+    ) -> Compaction | None:
+        """`spent` is what was used for nothing."""
+        assert self.position is not None, "a turn that runs knows its history"
+        made = await self._compactor.make(
+            request, self.position.epoch, trigger=trigger, spent=spent, measured=self.size
+        )
+        if made is None:
+            return None
+        try:
+            messages, epoch, head = await journal.compact(made)
+        except Conflict:
+            return None  # someone pinned a message of it meanwhile
+        spent.clear()
+        self.load(messages, Position(epoch, head))
+        return made
 
     async def _request(self, journal: Journal, budget: Budget) -> Request:
         profile = self.model.target.profile

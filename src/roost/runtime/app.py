@@ -68,7 +68,8 @@ async def running(
     turns = Turns(engine)
     naming = Naming(store, hub, builder)
     idle = config.compaction.idle.total_seconds()
-    compactions = Compactions(store, hub, turns, builder, clock=clock, idle=idle)
+    limits = config.limits
+    compactions = Compactions(store, hub, turns, builder, clock=clock, idle=idle, limits=limits)
     turns.observers += [naming.finished, compactions.finished]
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)

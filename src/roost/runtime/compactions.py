@@ -6,7 +6,7 @@ the others find that there is nothing left to do.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 
 import msgspec
@@ -15,15 +15,18 @@ import structlog
 from roost.agent.prompt import thaw_tools
 from roost.core.clock import Clock
 from roost.core.compaction import Compaction, Trigger
-from roost.core.errors import Conflict, NotFound, RoostError
+from roost.core.config import LimitsConfig
+from roost.core.errors import Budget, Conflict, NotFound, RoostError
 from roost.core.ids import SessionId, UserId
 from roost.core.turns import TurnEnd
+from roost.core.usage import Usage
 from roost.llm.base import Request
 from roost.runtime.building import Builder
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import persisted
+from roost.runtime.spending import check_limits
 from roost.runtime.turns import Turns
-from roost.store.store import Store
+from roost.store.store import Store, UserStore
 from roost.store.work import Claimed
 
 log = structlog.stdlib.get_logger("roost.compaction")
@@ -51,7 +54,15 @@ class Compactions:
     """`idle` is how many seconds a session has to be quiet."""
 
     def __init__(
-        self, store: Store, hub: Hub, turns: Turns, builder: Builder, *, clock: Clock, idle: float
+        self,
+        store: Store,
+        hub: Hub,
+        turns: Turns,
+        builder: Builder,
+        *,
+        clock: Clock,
+        idle: float,
+        limits: LimitsConfig,
     ) -> None:
         self._store = store
         self._hub = hub
@@ -59,11 +70,16 @@ class Compactions:
         self._builder = builder
         self._clock = clock
         self._idle = idle
+        self._limits = limits
         self._asked: dict[SessionId, _Asked] = {}
         self._timers: dict[SessionId, asyncio.TimerHandle] = {}
         self._waits: dict[SessionId, _Wait] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._looking: dict[SessionId, asyncio.Task[None]] = {}
+
+    def __len__(self) -> int:
+        """How many are looked after in the background."""
+        return len(self._tasks)
 
     async def compact(
         self, user: UserId, session: SessionId, *, focus: str | None = None
@@ -92,18 +108,34 @@ class Compactions:
                 tools=thaw_tools(prompt.tools) if prompt else (),
                 messages=found.messages,
             )
-            self._hub.notice(session, "Making room in a long conversation.")
             compactor = self._builder.compactor(target)
-            made = await compactor.make(request, epoch, trigger=trigger, focus=focus)
-            if made is None:
-                return None
+            if compactor.asks:
+                await check_limits(mine, found.session, self._limits)
+            self._hub.notice(session, "Making room in a long conversation.")
+            spent: list[Usage] = []
             try:
-                write = partial(mine.history.compact, session, lease.token, made)
-                await persisted(write)
+                made = await compactor.make(
+                    request, epoch, trigger=trigger, focus=focus, spent=spent
+                )
+                if made is None:
+                    return None
+                await persisted(partial(mine.history.compact, session, lease.token, made))
+                spent.clear()
             except Conflict:
                 return None  # rewritten, or a message of it pinned, while it was made
+            finally:
+                await self._count(mine, session, spent)
         self._hub.changed(session)
         return made
+
+    async def _count(self, mine: UserStore, session: SessionId, spent: Sequence[Usage]) -> None:
+        """What was used, though nothing came of it, is the session's all the same."""
+        if spent:
+            try:
+                add = partial(mine.usage.add, session, f"compaction:{session}", tuple(spent))
+                await persisted(add)
+            except RoostError as error:
+                log.warning("a cost could not be counted", session=session, error=str(error))
 
     # After turns.
 
@@ -157,6 +189,8 @@ class Compactions:
         except Conflict:
             if asked is not None:
                 self._asked.setdefault(session, asked)  # after the turn that came first, then
+        except Budget as error:
+            log.info("a compaction waits", session=session, why=str(error))
         except RoostError as error:
             log.warning("a compaction failed", session=session, error=str(error))
             self._failed(session)

@@ -4,11 +4,14 @@ import structlog
 
 from roost.agent.inquiries import inquire
 from roost.agent.model import Model
-from roost.core.errors import MemoryFailed, NotFound, RoostError
+from roost.core.config import LimitsConfig
+from roost.core.errors import Budget, MemoryWaits, NotFound, RoostError
+from roost.core.sessions import Session
 from roost.core.usage import Usage
 from roost.memory import builtin
 from roost.memory.ports import Inquiry
 from roost.runtime.building import Builder
+from roost.runtime.spending import check_limits
 from roost.store.store import Store
 
 log = structlog.stdlib.get_logger("roost.memory")
@@ -22,24 +25,34 @@ _TINY = (
 class Inquiries:
     """What the built-in memory asks through (`roost.memory.ports.Asker`)."""
 
-    def __init__(self, store: Store, builder: Builder) -> None:
+    def __init__(self, store: Store, builder: Builder, *, limits: LimitsConfig) -> None:
         self._store = store
         self._builder = builder
+        self._limits = limits
 
     async def __call__(self, inquiry: Inquiry) -> str:
-        model = await self._model(inquiry)
+        session = await self._session(inquiry)
+        model = self._model(session)
         if model.target.profile.brief:
             # Its turns stay uncommitted, and are learned from once there is a model that can.
-            raise MemoryFailed(_TINY, provider=builtin.NAME)
+            raise MemoryWaits(_TINY, provider=builtin.NAME)
+        try:
+            await check_limits(self._store.of(inquiry.user), session, self._limits)
+        except Budget as error:
+            why = f"a limit is reached (limits.{error.facts['setting']})"
+            raise MemoryWaits(why, provider=builtin.NAME) from error
         answer, usage = await inquire(model, inquiry.system, inquiry.text)
         await self._count(inquiry, usage)
         return answer
 
-    async def _model(self, inquiry: Inquiry) -> Model:
-        """By the session's choice, also if it was deleted meanwhile: then by the default."""
+    async def _session(self, inquiry: Inquiry) -> Session | None:
         try:
-            session = await self._store.of(inquiry.user).sessions.get(inquiry.session)
+            return await self._store.of(inquiry.user).sessions.get(inquiry.session)
         except NotFound:
+            return None  # deleted meanwhile
+
+    def _model(self, session: Session | None) -> Model:
+        if session is None:
             return self._builder.model(self._builder.plan_for(None).target)
         return self._builder.small_model(session)
 

@@ -31,6 +31,17 @@ async def budget_of(
     return Budget(limits, session=session, day=day, turn=before, steps=steps, within=within)
 
 
+async def check_limits(store: UserStore, session: Session | None, limits: LimitsConfig) -> None:
+    """For what is done outside turns: raises `Budget` if the user's day, or the session, has taken
+    all that it may."""
+    day, spent = Spent(), Spent()
+    if limits.day_tokens is not None or limits.day_cost is not None:
+        day = _spent(await persisted(store.usage.today))
+    if session is not None and (limits.session_tokens, limits.session_cost) != (None, None):
+        spent = await _by_session(store, session)
+    Budget(limits, session=spent, day=day).check()
+
+
 async def _by_session(store: UserStore, session: Session) -> Spent:
     counters = session.counters
     own = Spent(counters.input_tokens + counters.output_tokens, counters.cost)

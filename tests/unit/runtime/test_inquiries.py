@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roost.core.config import Config, ModelsConfig
-from roost.core.errors import MemoryFailed
+from roost.core.config import Config, LimitsConfig, ModelsConfig
+from roost.core.errors import MemoryFailed, MemoryWaits
 from roost.core.ids import SessionId
+from roost.core.settings import Count
 from roost.memory.base import Scope, Segment
 from roost.memory.builtin import Builtin
 from roost.memory.ports import Inquiry
@@ -33,7 +34,7 @@ async def engine(folder: Path, server: ModelServer, clock: FakeClock) -> AsyncGe
 
 
 def built_in(engine: Engine) -> Builtin:
-    ask = Inquiries(engine.store, engine.parts.builder)
+    ask = Inquiries(engine.store, engine.parts.builder, limits=engine.config.limits)
     return Builtin(lambda user: engine.store.of(user).facts, ask, clock=engine.clock)
 
 
@@ -95,7 +96,29 @@ async def test_deleted_session_is_no_reason_to_fail(engine: Engine, server: Mode
     inquiry = Inquiry(
         user=owner, session=SessionId("ses_gone"), system="?", text="How?", schema=b"{}"
     )
-    assert await Inquiries(engine.store, engine.parts.builder)(inquiry) == "Fine."
+    assert (
+        await Inquiries(engine.store, engine.parts.builder, limits=engine.config.limits)(inquiry)
+        == "Fine."
+    )
+
+
+@pytest.mark.parametrize("limit", ["day_tokens", "session_tokens"])
+async def test_whoever_reached_a_limit_is_not_billed_for_learning(
+    folder: Path, server: ModelServer, clock: FakeClock, limit: str
+) -> None:
+    limits = msgspec.structs.replace(LimitsConfig(), **{limit: Count(1)})
+    config = msgspec.structs.replace(config_for(folder, server), limits=limits)
+    async with started(Engine(folder, server, clock=clock, config=config)) as engine:
+        server.plan(say("How nice."), say(FOUND))
+        told = await spoken(engine)
+        memory = built_in(engine)
+        with pytest.raises(MemoryWaits, match=limit):
+            await memory.commit(told)
+        assert len(server.requests) == 1
+        clock.advance(86_400)
+        if limit == "day_tokens":
+            await memory.commit(told)
+            assert len(server.requests) == 2
 
 
 async def test_tiny_model_is_not_asked(folder: Path, server: ModelServer, clock: FakeClock) -> None:

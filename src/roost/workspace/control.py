@@ -52,7 +52,7 @@ _FIRST = r"""
 PS1= PS2=
 set +H +o history
 unset HISTFILE
-export -n PROMPT_COMMAND __roost_d
+export -n PS1 PROMPT_COMMAND __roost_d
 exec FD<&PASSED PASSED<&-
 __roost_n=TOKENrun0
 eval "$__roost_d"

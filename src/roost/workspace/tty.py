@@ -37,8 +37,8 @@ class Tty:
     def reset(self) -> None:
         """Undo what the last command did to it, and forget what was typed and not read."""
         if self._is_open:
-            termios.tcsetattr(self._fd, termios.TCSANOW, self._sane)
             termios.tcflush(self._fd, termios.TCOFLUSH)
+            termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._sane)
 
     async def write(self, data: bytes) -> None:
         """Type something."""

@@ -16,7 +16,7 @@ import pytest
 
 from roost.core.ids import new_tool_call_id
 from roost.tools.base import ToolError
-from roost.workspace.base import Folder, Ground
+from roost.workspace.base import Box, Folder, Ground, SandboxKind
 from roost.workspace.files import content
 from roost.workspace.files.paths import Refused, View
 from tests.file_hands import FileHands
@@ -591,3 +591,29 @@ async def test_no_descriptor_and_no_draft_is_left(hands: FileHands) -> None:
     await hands("search_files", regex="x")
     assert len(set(os.listdir("/proc/self/fd")) - before) <= 1  # noqa: PTH208
     assert not [path for path in hands.home.iterdir() if path.name.startswith(".roost")]
+
+
+class _Boxes:
+    """A sandbox that is never asked for a box: the file tools need none."""
+
+    kind: SandboxKind = "bubblewrap"
+
+    async def open(self, ground: Ground, *, network: bool) -> Box:
+        raise AssertionError
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root acts as somebody else")
+async def test_under_root_the_tools_are_no_stronger_than_the_box(tmp_path: Path) -> None:
+    hands = await FileHands(tmp_path, sandbox=_Boxes()).open()
+    (hands.home / "roots.txt").write_text(SECRET)
+    (hands.home / "roots.txt").chmod(0o600)
+    (hands.home / "locked").mkdir(mode=0o700)
+    assert "Permission denied" in await hands.refused("read_file", path="roots.txt")
+    assert "Permission denied" in await hands.refused("write_file", path="locked/a", content="x")
+    assert await hands("search_files", regex=".", all=True) == "No line matches."
+    await hands.write("new/own.txt", "own")
+    assert (hands.home / "new" / "own.txt").stat().st_uid == hands.home.stat().st_uid != 0
+    assert await hands("search_files", regex=".") == "new/own.txt\n1: own"

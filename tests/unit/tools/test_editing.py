@@ -230,11 +230,16 @@ async def test_cancelled_write_leaves_the_file_or_replaces_it(hands: FileHands) 
     assert path.read_bytes() in (b"one\n", whole.encode())
 
 
-async def test_two_writers_of_a_new_file_do_not_undo_each_other(hands: FileHands) -> None:
+async def test_of_many_sessions_that_make_a_file_one_does(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    sessions = [await FileHands(tmp_path, write=(shared,)).open() for _ in range(8)]
+    path = str(shared / "a.txt")
     done = await asyncio.gather(
-        *[hands.write("a.txt", f"{n}\n" * 1000) for n in range(8)], return_exceptions=True
+        *[each.write(path, f"{n}\n" * 1000) for n, each in enumerate(sessions)],
+        return_exceptions=True,
     )
     won = [n for n, each in enumerate(done) if isinstance(each, str)]
     assert len(won) == 1
-    assert (hands.home / "a.txt").read_text() == f"{won[0]}\n" * 1000
-    assert [path.name for path in hands.home.iterdir()] == ["a.txt"]
+    assert (shared / "a.txt").read_text() == f"{won[0]}\n" * 1000
+    assert [path.name for path in shared.iterdir()] == ["a.txt"]

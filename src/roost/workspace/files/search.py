@@ -97,6 +97,8 @@ async def _output(process: asyncio.subprocess.Process, seconds: float) -> bytes:
         async with asyncio.timeout(seconds):
             while len(data) < _MOST and (chunk := await process.stdout.read(1 << 16)):
                 data += chunk
+            if len(data) < _MOST:
+                await process.wait()
     except TimeoutError:
         pass
     return bytes(data)

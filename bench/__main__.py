@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import engine, models, store
+from bench import engine, models, store, workspaces
 from bench.report import Figure, Part, save, show
 
 PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
     "engine": engine.measure,
     "models": models.measure,
     "store": store.measure,
+    "workspaces": workspaces.measure,
 }
 """Each is told whom to tell what it is doing."""
 

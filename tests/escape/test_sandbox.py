@@ -195,6 +195,13 @@ async def test_first_process_can_not_be_ended_from_inside(box: Box) -> None:
     assert (await run(box, "echo on")).output == "on\n"
 
 
+async def none_named(name: str, box: Box) -> None:
+    """Those who were left alone are killed at once, and take a moment to go."""
+    async with asyncio.timeout(DEADLINE):
+        while name in (await run(box, "cat /proc/[0-9]*/comm")).output:
+            pass
+
+
 async def test_killed_supervisor_takes_its_processes_along(box: Box) -> None:
     child = await begin(
         box, "/bin/sh", "-c", "sleep 1000 & (setsid sleep 1000 &); kill -9 $PPID; wait"
@@ -202,10 +209,19 @@ async def test_killed_supervisor_takes_its_processes_along(box: Box) -> None:
     async with asyncio.timeout(DEADLINE):
         assert await child.wait() == -signal.SIGKILL
     child.close()
-    # One start later the keeper has looked after the strays.
-    await run(box, "true")
-    assert "sleep" not in (await run(box, "cat /proc/[0-9]*/comm")).output
+    await none_named("sleep", box)
     assert box.is_open
+
+
+async def test_stopped_supervisor_takes_its_processes_along(box: Box) -> None:
+    child = await begin(box, "/bin/sh", "-c", "read now; kill -STOP $PPID; sleep 1000")
+    assert child.stdin is not None
+    os.write(child.stdin, b"now\n")
+    async with asyncio.timeout(DEADLINE):
+        assert await child.wait() == -signal.SIGKILL
+    await child.kill()
+    child.close()
+    await none_named("sleep", box)
 
 
 async def test_all_supervisors_killed_at_once(box: Box) -> None:

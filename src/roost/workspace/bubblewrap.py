@@ -187,8 +187,9 @@ def _etc(home: str, *, network: bool) -> Iterator[tuple[str, bytes]]:
     yield "group", f"{USER}:x:{ID}:\n".encode()
     yield "hosts", b"127.0.0.1 localhost workspace\n::1 localhost\n"
     yield "nsswitch.conf", b"passwd: files\ngroup: files\nhosts: files dns\n"
-    if network:
-        yield "resolv.conf", Path("/etc/resolv.conf").read_bytes()
+    resolvers = Path("/etc/resolv.conf")
+    if network and resolvers.is_file():
+        yield "resolv.conf", resolvers.read_bytes()
 
 
 def _environment(ground: Ground) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """This end of a connection to a keeper or the spawner: packets and file descriptors."""
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -52,7 +53,8 @@ class Channel:
     def finish(self) -> None:
         """Say that nothing more comes; the other side ends, and then this one."""
         if self._open:
-            self._connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         if self._open:

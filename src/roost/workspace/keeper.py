@@ -136,13 +136,12 @@ def runs(pid: int) -> bool:
 
 def below(root: int, spare: Iterable[int] = ()) -> list[int]:
     """All that run below a process, whatever their depth, the spared ones left out."""
-    found: list[int] = []
+    found: set[int] = set()
     todo = [root]
     while todo:
-        for pid in children(todo.pop()):
-            if pid not in todo and pid not in found:
-                found.append(pid)
-                todo.append(pid)
+        new = set(children(todo.pop())) - found
+        found |= new
+        todo += new
     return [pid for pid in found if pid not in spare and runs(pid)]
 
 
@@ -408,7 +407,11 @@ class Keeper:
 
     def _start(self, order: Order) -> None:
         keeper = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            send(order.control, [b"failed", os.fsencode(error.strerror or "")])
+            pid = -1
         if not pid:
             status = 1
             try:
@@ -426,8 +429,12 @@ class Keeper:
 
     def _reap(self) -> bool:
         try:
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                self._supervisors.discard(ended[0])
+            while (ended := os.waitpid(-1, os.WNOHANG | os.WUNTRACED))[0]:
+                if os.WIFSTOPPED(ended[1]):
+                    # By someone in the box, who would have nobody watch over it.
+                    signal_all(ended[:1], signal.SIGKILL)
+                else:
+                    self._supervisors.discard(ended[0])
         except ChildProcessError:
             return False
         return True

@@ -15,6 +15,7 @@ from roost.workspace.child import KeptChild
 from roost.workspace.spawning import Launch, Spawner
 
 _DEADLINE = 10.0
+_MOST_PASSED = 60
 
 log = structlog.stdlib.get_logger()
 
@@ -95,6 +96,8 @@ class KeptBox:
             *(os.fsencode(f"{name}={value}") for name, value in variables.items()),
         ]
         _check(fields)
+        if len(pass_fds) > _MOST_PASSED:
+            raise WorkspaceError(f"it takes no more than {_MOST_PASSED} open files along.")
         ours, theirs = pair()
         child = KeptChild(ours, self)
         try:

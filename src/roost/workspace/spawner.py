@@ -208,7 +208,6 @@ def arrange(launch: Launch, program: int) -> None:
 def main(fd: int) -> None:
     connection = socket.socket(fileno=fd)
     os.set_inheritable(fd, False)
-    os.setsid()
     os.chdir("/")
     keeper.adopt_orphans()
     Spawner(connection).run()

@@ -55,7 +55,7 @@ class Spawner:
         ]
         with contextlib.ExitStack() as stack:
             data = [stack.enter_context(_content(content)) for content in launch.data]
-            await (await self._connected()).send(fields, [connection, errors, *data])
+            await self._send(fields, [connection, errors, *data])
         return number
 
     async def kill(self, number: int) -> None:
@@ -72,11 +72,23 @@ class Spawner:
         if self._channel:
             self._channel.close()
 
+    async def _send(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
+        try:
+            await (await self._connected()).send(fields, fds)
+        except BrokenPipeError:
+            # It has died, and this is the first that is heard of it.
+            if self._channel:
+                self._channel.close()
+            await (await self._connected()).send(fields, fds)
+
     async def _connected(self) -> Channel:
         async with self._starting:
             if self._channel is None or not self._channel.is_open:
                 ours, theirs = pair()
+                before, self._process = self._process, None
                 with theirs:
+                    if before is not None:
+                        await asyncio.to_thread(_waited, before)
                     self._process = await asyncio.to_thread(_started, theirs.fileno())
                 self._channel = Channel(ours, _unexpected, lambda: None)
             return self._channel
@@ -93,6 +105,8 @@ def _started(connection: int) -> subprocess.Popen[bytes]:
             stdout=subprocess.DEVNULL,
             pass_fds=[connection],
             env={},
+            # Ctrl-C is for Roost, which closes its boxes in an order of its own.
+            start_new_session=True,
         )
     except OSError as error:
         raise WorkspaceError(f"Python can't be started: {error.strerror}") from error

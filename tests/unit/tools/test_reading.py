@@ -1,6 +1,5 @@
 """`read_file`, called as an agent calls it, on real files."""
 
-import os
 import struct
 from pathlib import Path
 
@@ -130,7 +129,6 @@ async def test_saved_output_can_be_read_and_not_changed(hands: FileHands) -> Non
     assert said == "/output/run.txt can't be changed: /output is read-only."
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root is anyone else")
 async def test_configured_folder_that_is_missing_spoils_nothing(tmp_path: Path) -> None:
     hands = await FileHands(tmp_path, read=(tmp_path / "gone",)).open()
     (hands.home / "a.txt").write_text("here")

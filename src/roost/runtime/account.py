@@ -14,6 +14,7 @@ from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import Changed, Cursor, SessionEvent, Snapshot, TurnUpdated
 from roost.core.ids import (
     ApprovalId,
+    BlobId,
     MessageId,
     RuleId,
     SessionId,
@@ -30,16 +31,21 @@ from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
+from roost.runtime.feed import Events, Feeds
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.segments import Report
 from roost.runtime.turns import Turns
+from roost.store.blobs import Blob
 from roost.store.history import Epoch
 from roost.store.memory import MemoryStatus
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
+from roost.store.transfer import Imported
+from roost.store.usage import Used, UsedOnDay
 from roost.tools.toolsets import toolset as known_toolset
+from roost.workspace.workspace import Workspace
 from roost.workspace.workspaces import Workspaces
 
 _SOON = 0.05
@@ -57,6 +63,7 @@ class Parts(NamedTuple):
     compactions: Compactions
     memory: MemoryCommits
     workspaces: Workspaces | None
+    feeds: Feeds
 
 
 class Account:
@@ -70,6 +77,7 @@ class Account:
         self._compactions = parts.compactions
         self._memory = parts.memory
         self._workspaces = parts.workspaces
+        self._feeds = parts.feeds
 
     # Sessions.
 
@@ -103,6 +111,7 @@ class Account:
             config=config,
         )
         created = await self._store.sessions.create(new)
+        self._hub.changed(created.id)
         self._memory.boundary(self._user, previous, "new session")
         return created
 
@@ -167,7 +176,9 @@ class Account:
             project=found.project,
             config=found.config,
         )
-        return await self._store.history.branch(session, new, at=at)
+        branched = await self._store.history.branch(session, new, at=at)
+        self._hub.changed(branched.id)
+        return branched
 
     async def end(self, session: SessionId) -> None:
         """Close a session: a turn under way is cancelled first, and what waits will not run. It can
@@ -183,6 +194,7 @@ class Account:
     async def delete(self, session: SessionId) -> None:
         """What memory has of it is forgotten too."""
         await self._silence(session)
+        self._feeds.owned(session, self._user)
         await self._store.sessions.delete(session)
         self._turns.give_up(session)  # if one began in between
         self._agents.drop(session)
@@ -196,12 +208,15 @@ class Account:
         new = NewSession(id=new_session_id(), origin=origin)
         old = await self._store.sessions.current(route)
         if old is None:
-            return await self._store.sessions.reset(route, None, None, new)
+            opened = await self._store.sessions.reset(route, None, None, new)
+            self._hub.changed(opened.id)
+            return opened
         await self._silence(old)
         async with self._turns.held(old) as lease:
             opened = await self._store.sessions.reset(route, old, lease.token, new)
             self._agents.drop(old)
         self._hub.changed(old)
+        self._hub.changed(opened.id)
         await self._end_workspace(old)
         self._memory.boundary(self._user, old, "reset")
         return opened
@@ -486,13 +501,65 @@ class Account:
         return await self._store.history.page(session, before=before, limit=limit)
 
     async def turns(self, session: SessionId) -> Sequence[Turn]:
+        await self.session(session)  # whose it is
         return await self._store.turns.of(session)
+
+    async def turn(self, session: SessionId, turn: TurnId) -> Turn:
+        found = await self._store.turns.get(turn)
+        if found.session != session:
+            raise NotFound("turn", turn)
+        return found
 
     def watch(
         self, session: SessionId, cursor: Cursor | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[SessionEvent]]:
         """Everything that happens to a session from now on, after a snapshot or a cursor."""
         return self._hub.watch(self._user, session, cursor)
+
+    def feed(self) -> AbstractAsyncContextManager[Events]:
+        """What happens to this user's sessions and questions, all of them together."""
+        return self._feeds.watch(self._user)
+
+    async def usage(self, session: SessionId) -> Sequence[Used]:
+        """What a session has used, by model."""
+        return await self._store.usage.of_session(session)
+
+    async def usage_by_day(self, *, days: int = 30) -> Sequence[UsedOnDay]:
+        """What was used in the last days (UTC), today included, by day and model."""
+        return await self._store.usage.by_day(days=days)
+
+    # Files, and sessions as files.
+
+    async def keep_file(self, chunks: AsyncIterator[bytes], media_type: str) -> Blob:
+        """Store an attachment, to be named in a message within a day."""
+        return await self._store.blobs.put(chunks, media_type)
+
+    async def file(self, blob: BlobId) -> Blob:
+        return await self._store.blobs.get(blob)
+
+    def read_file(self, blob: BlobId) -> AsyncIterator[bytes]:
+        return self._store.blobs.read(blob)
+
+    async def workspace(self, session: SessionId) -> Workspace:
+        """Where a session's agent works."""
+        await self.session(session)  # whose it is
+        if self._workspaces is None:
+            raise NotFound("workspace of session", session)
+        return await self._workspaces.of(self._user, session)
+
+    async def export(self, session: SessionId) -> bytes:
+        """Everything of a session, as JSON that `load` takes."""
+        return await self._store.transfer.export(session)
+
+    async def markdown(self, session: SessionId) -> str:
+        """A session's history, to read."""
+        return await self._store.transfer.markdown(session)
+
+    async def load(self, document: bytes) -> Imported:
+        """Take in what was exported, here or elsewhere."""
+        loaded = await self._store.transfer.load(document)
+        self._hub.changed(loaded.session.id)
+        return loaded
 
 
 def _parts(message: str | tuple[Part, ...]) -> tuple[Part, ...]:

@@ -16,6 +16,7 @@ from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
+from roost.runtime.feed import Feeds
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.naming import Naming
@@ -74,7 +75,18 @@ async def running(
     window = config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
     checkpoints, agents = engine.checkpoints, engine.agents
-    parts = Parts(store, hub, checkpoints, turns, agents, builder, compactions, memory, workspaces)
+    parts = Parts(
+        store,
+        hub,
+        checkpoints,
+        turns,
+        agents,
+        builder,
+        compactions,
+        memory,
+        workspaces,
+        Feeds(store, hub),
+    )
     work = [checkpoints.run(), agents.run(), recovery.run(), memory.run()]
     if workspaces is not None:
         work.append(WorkspaceCare(workspaces, store, turns, hub).run())

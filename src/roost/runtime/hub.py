@@ -1,6 +1,6 @@
 """Fan-out: whoever watches a session gets a snapshot and then its tail, live."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -32,6 +32,8 @@ class Hub:
         self._live: dict[SessionId, Attempt] = {}
         self._tails: dict[SessionId, Tail] = {}
         self._closed = False
+        self.listeners: list[Callable[[SessionId], None]] = []
+        """Told of every session that was written to, whoever watches it."""
 
     # What the runtime tells.
 
@@ -58,6 +60,8 @@ class Hub:
         """Something was written to a session, or it was deleted."""
         if (tail := self._tails.get(session)) is not None:
             tail.changed()
+        for listener in self.listeners:
+            listener(session)
 
     def notice(self, session: SessionId, text: str) -> None:
         """Tell whoever watches what is being done outside of a turn."""

@@ -1,12 +1,14 @@
 """What a user has spent."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.usage import Usage
-from roost.store.operations import Engine, Operation, one, query, reading, writing
-from roost.store.writes import add_usage, enter, record
+from roost.store.operations import Engine, Operation, every, one, query, reading, writing
+from roost.store.writes import add_usage, check_session, enter, record
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True):
@@ -14,6 +16,37 @@ class Spent(msgspec.Struct, frozen=True, array_like=True):
 
     tokens: int
     cost: int
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model was used for in all. `cost` is of the calls whose price is known, in
+    nano-dollars; of `unpriced` calls it is not."""
+
+    provider: str
+    model: str
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cost: int
+    unpriced: int
+
+
+class UsedRow(Used, frozen=True, array_like=True, kw_only=True):
+    """As it is stored: the columns stand in the order of the fields."""
+
+
+class UsedOnDay(msgspec.Struct, frozen=True):
+    """`day` is midnight UTC, in milliseconds."""
+
+    day: int
+    used: Used
+
+
+def _used(row: UsedRow) -> Used:
+    return Used(**msgspec.structs.asdict(row))
 
 
 class Usages:
@@ -36,6 +69,20 @@ class Usages:
         """What those used that worked for a session, of the ones opened since a moment."""
         rows = yield query("used_by_subagents", user=self._user, session=session, since=since)
         return one(rows, Spent)
+
+    @reading
+    def of_session(self, session: SessionId) -> Operation[Sequence[Used]]:
+        """By model, the dearest first."""
+        yield from check_session(self._user, session)
+        rows = yield query("used_in_session", user=self._user, session=session)
+        return [_used(row) for row in every(rows, UsedRow)]
+
+    @reading
+    def by_day(self, *, days: int) -> Operation[Sequence[UsedOnDay]]:
+        """Of the last days (UTC), today included, by day and model; the oldest first."""
+        rows = yield query("used_by_day", user=self._user, days=days)
+        used = every([row[1:] for row in rows], UsedRow)
+        return [UsedOnDay(int(str(row[0])), _used(u)) for row, u in zip(rows, used, strict=True)]
 
     @writing
     def add(self, session: SessionId, source: str, usages: tuple[Usage, ...]) -> Operation[None]:

@@ -77,6 +77,12 @@ class Work:
         self.engine = engine
         self._ttl = round(ttl * 1000)
 
+    @reading
+    def owner(self, session: SessionId) -> Operation[UserId | None]:
+        """Whose a session is, also of one that was just deleted."""
+        rows = yield query("session_by_id", session=session)
+        return UserId(str(rows[0][0])) if rows else None
+
     @writing
     def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Operation[Tick]:
         """Store the new deltas of all streaming turns and renew all leases, in one commit (D2).

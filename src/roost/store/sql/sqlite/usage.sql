@@ -22,3 +22,19 @@ FROM children CROSS JOIN usage n ON n.session_id = children.id;
 -- name: used_by
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
 FROM usage WHERE source = :source AND user_id = :user;
+
+-- By model (usage_of).
+-- name: used_in_session
+SELECT provider, model, sum(calls), sum(input_tokens), sum(cached_tokens), sum(cache_write_tokens),
+    sum(output_tokens), sum(reasoning_tokens), sum(cost), sum(unpriced)
+FROM usage WHERE session_id = :session AND user_id = :user
+GROUP BY provider, model ORDER BY sum(cost) DESC, provider, model;
+
+-- By day and model (usage_when).
+-- name: used_by_day
+SELECT at / 86400000 * 86400000 AS day, provider, model, sum(calls), sum(input_tokens),
+    sum(cached_tokens), sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens),
+    sum(cost), sum(unpriced)
+FROM usage
+WHERE user_id = :user AND at >= (:now / 86400000 - :days + 1) * 86400000
+GROUP BY day, provider, model ORDER BY day, provider, model;

@@ -196,11 +196,11 @@ class Workspaces:
     def _prepare(self, place: Place) -> int | None:
         """Under root every workspace is a user of its own, so that what is counted by user is
         counted by workspace. `local` runs as whoever Roost is."""
-        if os.geteuid() != 0 or self._sandbox is None or self._sandbox.kind == "local":
-            return place.prepare(None)
         if self._owners is None:
             remove_leavings(self._folder)
             self._owners = set(owners_of(self._folder))
+        if os.geteuid() != 0 or self._sandbox is None or self._sandbox.kind == "local":
+            return place.prepare(None)
         free = next(uid for uid in count(FIRST_OWNER) if uid not in self._owners)
         owner = place.prepare(free)
         if owner is not None:

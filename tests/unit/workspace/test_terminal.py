@@ -1,7 +1,6 @@
 """A shell that lasts, and what becomes of the commands it is given."""
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path

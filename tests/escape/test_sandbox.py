@@ -1,6 +1,7 @@
 """Attempts to get out of a box, to see what is outside, to take more than a share: all fail."""
 
 import asyncio
+import errno
 import os
 import shlex
 import signal
@@ -15,6 +16,7 @@ import pytest
 from roost.core.errors import WorkspaceError
 from roost.workspace.base import Box, Folder, Ground
 from roost.workspace.bubblewrap import Limits
+from roost.workspace.syscalls import numbers
 from tests.boxes import (
     AS_ROOT,
     DEADLINE,
@@ -146,7 +148,6 @@ POWERS = {
     "signal the process that holds the box": "kill -0 {server}",
     "trace the first process": 'python3 -c "{trace}"',
     "trace a process of the machine": 'python3 -c "{trace}" {server}',
-    "the keyring of the machine": "keyctl show @s | grep -q user",
     "another box's terminal": "ls /dev/pts | grep -v ptmx | grep .",
 }
 _EXPECTED = {"stop the first process": 0}
@@ -163,6 +164,19 @@ async def test_powers_are_not_had(box: Box, tmp_path: Path, name: str) -> None:
     assert bool(tried.status) is (name not in _EXPECTED), tried
     assert (tmp_path / "shown" / "file").read_text() == "as it was"
     assert (await run(box, "echo on")).output == "on\n"
+
+
+CALL = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(ctypes.get_errno() if libc.syscall(int(sys.argv[1]), 0, 0, 0, 0, 0) == -1 else 0)
+"""
+
+
+@pytest.mark.skipif(not numbers(), reason="system calls of this machine are not known")
+@pytest.mark.parametrize("name", ["keyctl", "io_uring_setup", "bpf", "userfaultfd", "mount"])
+async def test_system_calls_that_lead_out_are_refused(box: Box, name: str) -> None:
+    assert (await python(box, CALL, str(numbers()[name]))).status == errno.EPERM
 
 
 async def test_no_capability_is_left(box: Box) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from roost.core.errors import WorkspaceError
-from roost.workspace import keeper, spawner
+from roost.workspace import keeper, spawner, syscalls
 from roost.workspace.base import Folder, Ground, SandboxKind
 from roost.workspace.kept import KeptBox
 from roost.workspace.spawning import Launch, Spawner
@@ -129,6 +129,8 @@ class _Plan:
         self.argv += ["--share-net"] if network else []
         self.argv += ["--uid", str(ID), "--gid", str(ID), "--hostname", "workspace"]
         self.argv += ["--die-with-parent", "--as-pid-1", "--clearenv"]
+        if (refused := syscalls.program()) is not None:
+            self.argv += ["--seccomp", self._given(refused)]
 
     def show_system(self, *, network: bool, home: str) -> None:
         for path in filter(os.path.isdir, _SYSTEM):
@@ -141,10 +143,7 @@ class _Plan:
         for path in filter(os.path.exists, (f"/etc/{name}" for name in _SETTINGS)):
             self.argv += ["--ro-bind", path, path]
         for name, content in _etc(home, network=network):
-            # The keeper's program comes first.
-            number = spawner.PROGRAM + 1 + len(self.data)
-            self.argv += ["--perms", "0644", "--file", str(number), f"/etc/{name}"]
-            self.data.append(content)
+            self.argv += ["--perms", "0644", "--file", self._given(content), f"/etc/{name}"]
 
     def show_python(self) -> None:
         """The keeper runs on the Python that runs Roost, wherever that is."""
@@ -173,6 +172,11 @@ class _Plan:
         self.argv += [f"/dev/fd/{spawner.PROGRAM}", str(self._processes(limits))]
         self.argv += map(str, (limits.memory, limits.file, limits.files))
         self.argv += [folder.inside for folder in ground.folders]
+
+    def _given(self, content: bytes) -> str:
+        """The number of the descriptor that it is read from: after the keeper's program."""
+        self.data.append(content)
+        return str(spawner.PROGRAM + len(self.data))
 
     def _processes(self, limits: Limits) -> int:
         """Before Linux 5.14 all that the user has is counted, outside of the box too."""

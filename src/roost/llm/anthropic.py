@@ -53,7 +53,7 @@ def encode(request: Request, profile: Profile, provider: str) -> bytes:
         # The budget counts towards the limit, and must be below it.
         output = max(output, _BUDGETS[request.effort or ""] + 1024)
     head["max_tokens"] = output
-    head |= thinking
+    head |= thinking | _output(request, profile)
     if request.temperature is not None and profile.temperature and not thinking:
         head["temperature"] = request.temperature
     if request.tools and profile.tools:
@@ -80,8 +80,17 @@ def _thinking(request: Request, profile: Profile) -> Json:
         known = profile.effort == "output_effort" and profile.effort_off is not None
         return {"thinking": {"type": profile.effort_off}} if known else {}
     if profile.effort == "output_effort":
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": request.effort}}
+        return {"thinking": {"type": "adaptive"}}
     return {"thinking": {"type": "enabled", "budget_tokens": _BUDGETS[request.effort]}}
+
+
+def _output(request: Request, profile: Profile) -> Json:
+    config: Json = {}
+    if request.effort not in (None, "off") and profile.effort == "output_effort":
+        config["effort"] = request.effort
+    if request.schema is not None and profile.schemas:
+        config["format"] = {"type": "json_schema", "schema": request.schema}
+    return {"output_config": config} if config else {}
 
 
 def _messages(request: Request, profile: Profile, provider: str) -> list[_Written]:

@@ -12,6 +12,9 @@ from roost.core.messages import Message, Part, ToolCallPart
 from roost.core.turns import Effort
 from roost.core.usage import Usage
 
+ANSWER = "answer"
+"""What an answer's schema is called, where it has to have a name."""
+
 FinishReason = Literal["stop", "length", "tool_calls"]
 """A refusal or a filter is no way to finish: it is an error (`ContentRefused`)."""
 
@@ -25,7 +28,9 @@ class ToolSchema(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """`blobs` holds the bytes of every image and file that the messages name."""
+    """`blobs` holds the bytes of every image and file that the messages name. `schema` is the JSON
+    schema of the answer, for models that can be held to one: every property of an object is
+    required, and it has no others."""
 
     model: str
     messages: tuple[Message, ...]
@@ -34,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     effort: Effort | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
+    schema: msgspec.Raw | None = None
     blobs: Mapping[BlobId, bytes] = {}
 
 

@@ -14,7 +14,7 @@ from roost.core.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from roost.llm.base import Request
+from roost.llm.base import ANSWER, Request
 from roost.llm.profiles import Profile
 from roost.llm.render import (
     data_url,
@@ -44,6 +44,9 @@ def encode(request: Request, profile: Profile, provider: str) -> bytes:
     if request.temperature is not None and profile.temperature:
         head["temperature"] = request.temperature
     head |= _effort(request, profile)
+    if request.schema is not None and profile.schemas:
+        schema = {"name": ANSWER, "schema": request.schema, "strict": True}
+        head["response_format"] = {"type": "json_schema", "json_schema": schema}
     if request.tools and profile.tools:
         head["tools"] = [
             {

@@ -14,7 +14,7 @@ from roost.core.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from roost.llm.base import Request
+from roost.llm.base import ANSWER, Request
 from roost.llm.profiles import Profile
 from roost.llm.render import (
     data_url,
@@ -48,6 +48,9 @@ def encode(request: Request, profile: Profile, provider: str) -> bytes:
     effort = profile.effort_off if request.effort == "off" else request.effort
     if effort is not None and profile.effort == "reasoning_effort":
         head["reasoning"] = {"effort": effort, "summary": "auto"}
+    if request.schema is not None and profile.schemas:
+        schema = {"type": "json_schema", "name": ANSWER, "schema": request.schema, "strict": True}
+        head["text"] = {"format": schema}
     if request.tools and profile.tools:
         head["tools"] = [
             {

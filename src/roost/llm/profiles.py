@@ -30,6 +30,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     files: bool = False
     tools: bool = True
     temperature: bool = True
+    schemas: bool = False
+    """Can be held to a JSON schema in its answer."""
     output_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     asks_for_usage: bool = True
     reasoning_back: Literal["none", "reasoning_content", "reasoning_details"] = "none"
@@ -69,7 +71,12 @@ VENDORS: Mapping[VendorName, Vendor] = {
         model="gpt-6.1-terra",
         families=(r"(chat)?gpt-.*", r"o[134](-.*)?", r"codex-.*"),
         price_list="openai",
-        profile=Profile(wire="openai-responses", files=True, output_field="max_completion_tokens"),
+        profile=Profile(
+            wire="openai-responses",
+            files=True,
+            output_field="max_completion_tokens",
+            schemas=True,
+        ),
     ),
     "anthropic": Vendor(
         title="Anthropic",
@@ -97,6 +104,7 @@ VENDORS: Mapping[VendorName, Vendor] = {
         model="gemini-3.8-flash",
         families=(r"gem(ini|ma)-.*",),
         price_list="google",
+        profile=Profile(schemas=True),
     ),
     "deepseek": Vendor(
         title="DeepSeek",
@@ -122,7 +130,7 @@ VENDORS: Mapping[VendorName, Vendor] = {
         model="mistral-medium-latest",
         families=(r"(mi(ni)?stral|magistral|codestral|devstral)-.*",),
         price_list="mistral",
-        profile=Profile(call_ids="nine", asks_for_usage=False),
+        profile=Profile(call_ids="nine", asks_for_usage=False, schemas=True),
     ),
     "xai": Vendor(
         title="xAI",
@@ -131,6 +139,7 @@ VENDORS: Mapping[VendorName, Vendor] = {
         model="grok-4.7",
         families=(r"grok-.*",),
         price_list="x-ai",
+        profile=Profile(schemas=True),
     ),
     "together": Vendor(
         title="Together",
@@ -145,18 +154,36 @@ VENDORS: Mapping[VendorName, Vendor] = {
         key_variables=("AZURE_OPENAI_API_KEY",),
         key_header="api-key",
         price_list="azure",
-        profile=Profile(output_field="max_completion_tokens"),
+        profile=Profile(output_field="max_completion_tokens", schemas=True),
     ),
     "ollama": Vendor(
-        title="Ollama", base_url="http://127.0.0.1:11434/v1", ports=(11434,), own=True
+        title="Ollama",
+        base_url="http://127.0.0.1:11434/v1",
+        ports=(11434,),
+        own=True,
+        profile=Profile(schemas=True),
     ),
     "lmstudio": Vendor(
-        title="LM Studio", base_url="http://127.0.0.1:1234/v1", ports=(1234,), own=True
+        title="LM Studio",
+        base_url="http://127.0.0.1:1234/v1",
+        ports=(1234,),
+        own=True,
+        profile=Profile(schemas=True),
     ),
     "llamacpp": Vendor(
-        title="llama.cpp server", base_url="http://127.0.0.1:8080/v1", ports=(8080,), own=True
+        title="llama.cpp server",
+        base_url="http://127.0.0.1:8080/v1",
+        ports=(8080,),
+        own=True,
+        profile=Profile(schemas=True),
     ),
-    "vllm": Vendor(title="vLLM", base_url="http://127.0.0.1:8000/v1", ports=(8000,), own=True),
+    "vllm": Vendor(
+        title="vLLM",
+        base_url="http://127.0.0.1:8000/v1",
+        ports=(8000,),
+        own=True,
+        profile=Profile(schemas=True),
+    ),
     "compatible": Vendor(title="OpenAI-compatible server"),
     "local": Vendor(
         title="The built-in model",
@@ -179,6 +206,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 _THINKING_GPT = r"(o[134]|gpt-[5-9])([.-].*)?"
+_CLAUDE_4_5 = r"claude-[a-z]+-(4[.-][5-9]|[5-9]).*|claude-mythos.*"
 _CLAUDE_4_6 = r"claude-[a-z]+-(4[.-][6-9]|[5-9]).*|claude-mythos.*"
 _CLAUDE_4_7 = r"claude-[a-z]+-(4[.-][7-9]|[5-9]).*|claude-mythos.*"
 
@@ -201,7 +229,9 @@ RULES: tuple[Rule, ...] = (
     Rule(r"(chat)?gpt-4o.*", {"output": 16_384}),
     Rule(r"gpt-4-turbo.*", {"output": 4_096}),
     Rule(r"gpt-(4|4-0.*|3\.5.*)", {"output": 4_096, "images": False, "files": False}),
+    Rule(r"gpt-(4|4-.*|3\.5.*)|chatgpt-.*|o1-(mini|preview).*", {"schemas": False}, OPENAI_LIKE),
     Rule(r"gpt-oss-.*", {"images": False, "files": False, "context": 131_072}),
+    Rule(r"gpt-oss-.*", {"schemas": True}, ("groq",)),
     Rule(r"gpt-oss-.*", {"effort": "reasoning_effort", "effort_off": "low"}, ("groq", "ollama")),
     # Anthropic. A budget of thinking first, then an effort; at last no temperature.
     Rule(r"claude-.*", {"output": 4_096}),
@@ -211,6 +241,7 @@ RULES: tuple[Rule, ...] = (
     Rule(r"claude-([a-z]+-[5-9]|opus-4[.-][6-9]|mythos).*", {"output": 128_000}),
     Rule(r"claude-.*", {"cache": "breakpoints", "files": True}, ("openrouter",)),
     Rule(r"claude-(3[.-]7|[a-z]+-4|4-[a-z]+).*", {"effort": "thinking_budget"}, ("anthropic",)),
+    Rule(_CLAUDE_4_5, {"schemas": True}, ("anthropic",)),
     Rule(_CLAUDE_4_6, {"effort": "output_effort"}, ("anthropic",)),
     Rule(_CLAUDE_4_7, {"temperature": False}),
     Rule(r"claude-sonnet-5[.-]5.*", {"effort_off": "between_tools"}, ("anthropic",)),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated, cast
+from typing import Annotated, cast, get_args
 
 import msgspec
 
@@ -39,7 +39,40 @@ class Extraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entities: Annotated[tuple[Named, ...], msgspec.Meta(max_length=50)] = ()
 
 
-SCHEMA = msgspec.json.encode(msgspec.json.schema(Extraction))
+def _object(**properties: object) -> dict[str, object]:
+    """As vendors want it who hold their models to a schema: all is required, and no more."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: object) -> dict[str, object]:
+    return {"type": "array", "items": items}
+
+
+_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer"}
+
+SCHEMA = msgspec.json.encode(
+    _object(
+        facts=_list(
+            _object(
+                text=_TEXT,
+                turn=_INTEGER,
+                kind={"type": "string", "enum": get_args(FactKind)},
+                about=_list(_TEXT),
+                attribute={"type": ["string", "null"]},
+                replaces=_list(_INTEGER),
+                repeats={"type": ["integer", "null"]},
+            )
+        ),
+        entities=_list(_object(name=_TEXT, aliases=_list(_TEXT))),
+    )
+)
+"""What `Extraction` says, as far as models can be held to it: lengths are checked here."""
 
 SYSTEM = """\
 You keep the long-term memory of an assistant that works for one person. You are given an excerpt of

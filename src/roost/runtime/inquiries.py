@@ -41,7 +41,7 @@ class Inquiries:
         except Budget as error:
             why = f"a limit is reached (limits.{error.facts['setting']})"
             raise MemoryWaits(why, provider=builtin.NAME) from error
-        answer, usage = await inquire(model, inquiry.system, inquiry.text)
+        answer, usage = await inquire(model, inquiry.system, inquiry.text, schema=inquiry.schema)
         await self._count(inquiry, usage)
         return answer
 

@@ -3,16 +3,18 @@
 The packages' types check what is written here, and the scripted server refuses what they would.
 """
 
-from typing import cast
+from typing import cast, get_args
 
 import aiohttp
+import msgspec
+import pytest
 from anthropic.types import MessageParam, TextBlockParam, ToolParam
 from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 from openai.types.responses import FunctionToolParam, ResponseInputItemParam
 
 from roost.llm.base import Request
 from roost.testing.models import ModelServer
-from tests.unit.llm.asking import asking, events_of
+from tests.unit.llm.asking import asking, events_of, question
 from tests.unit.llm.conversations import (
     BLOBS,
     PDF_64,
@@ -287,3 +289,100 @@ async def test_anthropic(
         pass
     ours, theirs = await both("anthropic", request("sealed"), server, connections)
     assert ours == theirs
+
+
+ANSWER: dict[str, object] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+def asked_for_an_answer() -> Request:
+    schema = msgspec.Raw(msgspec.json.encode(ANSWER))
+    return msgspec.structs.replace(question("Who?"), schema=schema, max_output_tokens=100)
+
+
+async def held(
+    protocol: Protocols, server: ModelServer, connections: aiohttp.ClientSession
+) -> tuple[dict[str, object], dict[str, object]]:
+    ours = asking(connections, server, protocol, {"schemas": True, "effort": "none"})
+    await events_of(ours, asked_for_an_answer())
+    theirs, mine = server.requests
+    assert (theirs.refused, mine.refused) == (None, None)
+    return mine.json, theirs.json
+
+
+async def test_schema_of_an_answer_by_chat(
+    server: ModelServer, vendors: Clients, connections: aiohttp.ClientSession
+) -> None:
+    async with await vendors.openai.chat.completions.create(
+        model="heron",
+        messages=[{"role": "user", "content": "Who?"}],
+        response_format={
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": ANSWER, "strict": True},
+        },
+        max_tokens=100,
+        stream=True,
+        stream_options={"include_usage": True},
+    ):
+        pass
+    ours, theirs = await held("chat", server, connections)
+    assert ours == theirs
+
+
+async def test_schema_of_an_answer_by_responses(
+    server: ModelServer, vendors: Clients, connections: aiohttp.ClientSession
+) -> None:
+    async with await vendors.openai.responses.create(
+        model="heron",
+        input=[
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "Who?"}],
+            }
+        ],
+        text={
+            "format": {"type": "json_schema", "name": "answer", "schema": ANSWER, "strict": True}
+        },
+        max_output_tokens=100,
+        stream=True,
+        store=False,
+        include=["reasoning.encrypted_content"],
+    ):
+        pass
+    ours, theirs = await held("responses", server, connections)
+    assert ours == theirs
+
+
+async def test_schema_of_an_answer_by_anthropic(
+    server: ModelServer, vendors: Clients, connections: aiohttp.ClientSession
+) -> None:
+    async with await vendors.anthropic.messages.create(
+        model="heron",
+        messages=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "Who?", "cache_control": {"type": "ephemeral"}}
+                ],
+            }
+        ],
+        output_config={"format": {"type": "json_schema", "schema": ANSWER}},
+        max_tokens=100,
+        stream=True,
+    ):
+        pass
+    ours, theirs = await held("anthropic", server, connections)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("protocol", get_args(Protocols))
+async def test_model_that_can_not_be_held_to_a_schema_gets_none(
+    server: ModelServer, connections: aiohttp.ClientSession, protocol: Protocols
+) -> None:
+    await events_of(asking(connections, server, protocol), asked_for_an_answer())
+    assert b"additionalProperties" not in server.requests[0].body

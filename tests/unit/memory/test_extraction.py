@@ -1,10 +1,22 @@
 """What a model's answer must look like, and what is made of one that does not."""
 
+from collections.abc import Iterator
+from typing import cast
+
 import msgspec
 import pytest
 
 from roost.core.ids import UserId
-from roost.memory.extraction import SCHEMA, SYSTEM, AnswerUnusable, extract, read
+from roost.memory.extraction import (
+    SCHEMA,
+    SYSTEM,
+    AnswerUnusable,
+    Extraction,
+    Named,
+    Stated,
+    extract,
+    read,
+)
 from roost.memory.ports import Inquiry
 from tests.unit.memory.remembering import SESSION, Model
 
@@ -79,5 +91,32 @@ def test_example_in_the_prompt_is_of_the_right_shape() -> None:
     assert len(read(example).entities) == 1
 
 
-def test_schema_is_a_json_schema() -> None:
-    assert msgspec.json.decode(SCHEMA)["$ref"] == "#/$defs/Extraction"
+# The schema, for models that can be held to one.
+
+# What all of OpenAI, Anthropic and llama.cpp take in strict mode.
+KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "enum"}
+
+
+def objects(schema: dict[str, object]) -> Iterator[dict[str, object]]:
+    assert set(schema) <= KEYWORDS
+    if schema.get("type") == "object":
+        yield schema
+        for each in cast("dict[str, dict[str, object]]", schema["properties"]).values():
+            yield from objects(each)
+    if schema.get("type") == "array":
+        yield from objects(cast("dict[str, object]", schema["items"]))
+
+
+def test_schema_is_as_strict_as_vendors_want_it() -> None:
+    found = [*objects(msgspec.json.decode(SCHEMA, type=dict[str, object]))]
+    assert len(found) == 3
+    for each in found:
+        assert each["additionalProperties"] is False
+        assert each["required"] == [*cast("dict[str, object]", each["properties"])]
+
+
+def test_schema_names_what_is_read() -> None:
+    root, fact, entity = objects(msgspec.json.decode(SCHEMA, type=dict[str, object]))
+    for schema, struct in ((root, Extraction), (fact, Stated), (entity, Named)):
+        fields = [field.name for field in msgspec.structs.fields(struct)]
+        assert sorted(cast("list[str]", schema["required"])) == sorted(fields)

@@ -6,12 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from roost.core.config import Config, LimitsConfig, ModelsConfig
+from roost.core.config import Config, LimitsConfig, ModelsConfig, ProviderConfig
 from roost.core.errors import MemoryFailed, MemoryWaits
 from roost.core.ids import SessionId
-from roost.core.settings import Count
+from roost.core.settings import BaseUrl, Count
 from roost.memory.base import Scope, Segment
 from roost.memory.builtin import Builtin
+from roost.memory.extraction import SCHEMA
 from roost.memory.ports import Inquiry
 from roost.runtime.inquiries import Inquiries
 from roost.testing.clock import FakeClock
@@ -100,6 +101,35 @@ async def test_deleted_session_is_no_reason_to_fail(engine: Engine, server: Mode
         await Inquiries(engine.store, engine.parts.builder, limits=engine.config.limits)(inquiry)
         == "Fine."
     )
+
+
+def held_to_schemas(folder: Path, server: ModelServer) -> Config:
+    usual = config_for(folder, server)
+    strict = ProviderConfig(vendor="vllm", base_url=BaseUrl(server.openai_url), models=("small",))
+    return msgspec.structs.replace(usual, providers={**usual.providers, "test": strict})
+
+
+async def test_model_that_can_is_held_to_the_schema(
+    folder: Path, server: ModelServer, clock: FakeClock
+) -> None:
+    config = held_to_schemas(folder, server)
+    async with started(Engine(folder, server, clock=clock, config=config)) as engine:
+        server.plan(say("How nice."), say(FOUND))
+        await built_in(engine).commit(await spoken(engine))
+    sent = server.requests[1].json["response_format"]
+    schema = {"name": "answer", "strict": True, "schema": msgspec.json.decode(SCHEMA)}
+    assert sent == {"type": "json_schema", "json_schema": schema}
+    assert "response_format" not in server.requests[0].json
+
+
+async def test_server_that_takes_no_schema_is_asked_without(
+    folder: Path, server: ModelServer, clock: FakeClock
+) -> None:
+    config = held_to_schemas(folder, server)
+    async with started(Engine(folder, server, clock=clock, config=config)) as engine:
+        server.plan(say("How nice."), fail(400), say(FOUND))
+        await built_in(engine).commit(await spoken(engine))
+    assert ["response_format" in request.json for request in server.requests[1:]] == [True, False]
 
 
 @pytest.mark.parametrize("limit", ["day_tokens", "session_tokens"])

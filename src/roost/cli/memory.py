@@ -19,7 +19,7 @@ from roost.core.ids import FactId, UserId
 from roost.memory import builtin
 from roost.memory.base import Scope
 from roost.memory.ranking import telling
-from roost.runtime.app import OWNER
+from roost.runtime.people import OWNER
 from roost.store.facts import Facts
 from roost.store.memory import MemoryMarks, MemoryStatus
 from roost.store.sqlite.store import open_store
@@ -55,9 +55,8 @@ async def _opened(config: Config) -> AsyncGenerator[Drawer]:
     ttl = config.leases.ttl.total_seconds()
     store = open_store(config.data, clock=SystemClock(), version=__version__, lease_ttl=ttl)
     try:
-        users = await store.users.all()
         # Before anybody has talked there is no owner, and nothing that could be found.
-        owner = next((user.id for user in users if user.name == OWNER), UserId(""))
+        owner = await store.users.find_owner(OWNER) or UserId("")
         scope = Scope(builtin.NAME, config.memory.profile, owner)
         yield Drawer(store.of(owner).facts, str(scope), owner, store.memory)
     finally:

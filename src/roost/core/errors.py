@@ -7,6 +7,11 @@ RoostError
 │   ├── KeyReused           an idempotency key came back with another body
 │   ├── QueueChanged        a message that waits was edited or removed meanwhile
 │   └── EpochPassed         the history was rewritten meanwhile
+├── AccessRefused       whoever asks may not
+│   ├── NotSignedIn         nothing says who asks, or it does not hold any more
+│   ├── SignInRefused       a link, or a name and a password, that open nothing
+│   ├── TooManyTries        signing in was tried too often
+│   └── NotAllowed          it is known who asks, and they may not do this
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
 ├── SummaryFailed       a conversation could not be summed up
@@ -90,6 +95,30 @@ class QueueChanged(Conflict):
 
 class EpochPassed(Conflict):
     """The history was rewritten meanwhile (epoch {expected}, now {actual}). Read it again first."""
+
+
+class AccessRefused(RoostError):
+    """{detail}"""
+
+
+class NotSignedIn(AccessRefused):
+    """Sign in first: what came with the request says nobody, or has expired or been revoked."""
+
+
+class SignInRefused(AccessRefused):
+    """{detail}"""
+
+
+class TooManyTries(AccessRefused):
+    """Signing in was tried too often. Wait {seconds} seconds, or use a link: `roost user link`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds=seconds)
+        self.seconds = seconds
+
+
+class NotAllowed(AccessRefused):
+    """This needs {scope!r}, which this sign-in or token does not have."""
 
 
 class Fenced(RoostError):

@@ -15,12 +15,17 @@ BlobId = NewType("BlobId", str)
 ApprovalId = NewType("ApprovalId", str)
 RuleId = NewType("RuleId", str)
 FactId = NewType("FactId", str)
+SignInId = NewType("SignInId", str)
+ApiTokenId = NewType("ApiTokenId", str)
 Token = NewType("Token", int)
 """A fencing token: grows with every claim of a lease, never goes back."""
 
 # What an id from outside must look like. `$` alone would let a newline follow; `\Z` would not, but
 # means something else in JavaScript.
 _REST = r"[0-9a-z_]{1,64}$(?!\n)"
+USER_ID = "^usr_" + _REST
+SIGN_IN_ID = "^sgn_" + _REST
+API_TOKEN_ID = "^tok_" + _REST
 SESSION_ID = "^ses_" + _REST
 TURN_ID = "^trn_" + _REST
 MESSAGE_ID = "^msg_" + _REST
@@ -102,6 +107,14 @@ def new_rule_id() -> RuleId:
 
 def new_fact_id() -> FactId:
     return FactId("fct_" + _encode(_sequence.next()))
+
+
+def new_sign_in_id() -> SignInId:
+    return SignInId("sgn_" + _encode(_sequence.next()))
+
+
+def new_api_token_id() -> ApiTokenId:
+    return ApiTokenId("tok_" + _encode(_sequence.next()))
 
 
 def derived_id(old: str, salt: str) -> str:

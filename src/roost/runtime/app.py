@@ -8,7 +8,7 @@ from functools import partial
 from roost.agent.loop import Agent
 from roost.core.clock import Clock
 from roost.core.config import Config, MemoryConfig
-from roost.core.ids import SessionId, UserId, new_user_id
+from roost.core.ids import SessionId, UserId
 from roost.core.users import User
 from roost.memory.base import MemoryProvider, Scope
 from roost.runtime.account import Account, Parts
@@ -20,6 +20,7 @@ from roost.runtime.feed import Feeds
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.naming import Naming
+from roost.runtime.people import owner_of
 from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery
 from roost.runtime.shutdown import shut_down
@@ -28,8 +29,6 @@ from roost.runtime.turns import Turns
 from roost.runtime.workspace_care import WorkspaceCare
 from roost.store.store import Store
 from roost.workspace.workspaces import Workspaces
-
-OWNER = "owner"
 
 
 class App:
@@ -43,11 +42,7 @@ class App:
 
     async def owner(self) -> User:
         """Whoever runs this Roost: the first user, made when first asked for."""
-        users = self.parts.store.users
-        for user in await users.all():
-            if user.name == OWNER:
-                return user
-        return await users.create(User(id=new_user_id(), name=OWNER, role="admin"))
+        return await owner_of(self.parts.store)
 
 
 @asynccontextmanager

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from roost.agent.budget import Budget, Spent
 from roost.core.config import LimitsConfig
 from roost.core.ids import SessionId
@@ -19,6 +21,7 @@ async def budget_of(
     """What a session's subagents used is the session's. While one works, its own turn is `within`
     its caller's."""
     turn, day, session, before, steps = claimed.turn, Spent(), Spent(), Spent(), 0
+    limits = await _capped(store, limits)
     # What has no limit need not be known: this stands before the first word.
     if limits.day_tokens is not None or limits.day_cost is not None:
         day = _spent(await persisted(store.usage.today))
@@ -35,11 +38,26 @@ async def check_limits(store: UserStore, session: Session | None, limits: Limits
     """For what is done outside turns: raises `Budget` if the user's day, or the session, has taken
     all that it may."""
     day, spent = Spent(), Spent()
+    limits = await _capped(store, limits)
     if limits.day_tokens is not None or limits.day_cost is not None:
         day = _spent(await persisted(store.usage.today))
     if session is not None and (limits.session_tokens, limits.session_cost) != (None, None):
         spent = await _by_session(store, session)
     Budget(limits, session=spent, day=day).check()
+
+
+async def _capped(store: UserStore, limits: LimitsConfig) -> LimitsConfig:
+    """The server's limits with the user's own, of which the smaller counts."""
+    caps = await persisted(store.caps.get)
+    return replace(
+        limits,
+        day_tokens=_smaller(limits.day_tokens, caps.day_tokens),
+        day_cost=_smaller(limits.day_cost, caps.day_cost),
+    )
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    return min([each for each in (one, other) if each is not None], default=None)
 
 
 async def _by_session(store: UserStore, session: Session) -> Spent:

@@ -13,11 +13,13 @@ from roost.store.queue import Queue
 from roost.store.rules import Rules
 from roost.store.search import Search
 from roost.store.sessions import Sessions
+from roost.store.sign_ins import AllSignIns, SignIns
+from roost.store.tokens import AllTokens, Tokens
 from roost.store.transfer import Transfer
 from roost.store.turns import Turns
 from roost.store.upkeep import Retention, Upkeep
 from roost.store.usage import Usages
-from roost.store.users import SERVER, Secrets, Settings, Users
+from roost.store.users import SERVER, OwnCaps, Secrets, Settings, Users
 from roost.store.vectors import FactVectors
 from roost.store.work import Work
 
@@ -40,6 +42,9 @@ class UserStore:
         self.transfer = Transfer(engine, user, self.blobs)
         self.settings = Settings(engine, user)
         self.secrets = Secrets(engine, user, cipher)
+        self.sign_ins = SignIns(engine, user)
+        self.tokens = Tokens(engine, user)
+        self.caps = OwnCaps(engine, user)
 
 
 class Store:
@@ -55,6 +60,8 @@ class Store:
         retention: Retention,
     ) -> None:
         self.users = Users(engine)
+        self.sign_ins = AllSignIns(engine)
+        self.tokens = AllTokens(engine)
         self.leases = Leases(engine, lease_ttl)
         self.work = Work(engine, lease_ttl)
         self.memory = MemoryMarks(engine)

@@ -19,6 +19,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     inbox: float = 30 * DAY
     events: float = 30 * DAY
     unnamed_blobs: float = DAY
+    sign_ins: float = 90 * DAY
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     inbox: int
     events: int
     blobs: int
+    sign_ins: int = 0
 
 
 def idle_work() -> tuple[Callable[[], Operation[bool]], ...]:
@@ -135,6 +137,8 @@ class Upkeep:
             inbox=await self._drain("expire_inbox", keep.inbox),
             events=await self._drain("expire_events", keep.events),
             blobs=await self._forget_blobs(keep.unnamed_blobs),
+            sign_ins=await self._drain("expire_sign_ins", keep.sign_ins)
+            + await self._drain("expire_tokens", keep.sign_ins),
         )
         while await self._engine.write(_vacuum_slice):
             pass

@@ -4,17 +4,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roost.core.errors import InvalidInput, NotFound
-from roost.core.ids import UserId
-from roost.core.users import User, UserRole
+from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.ids import SignInId, UserId
+from roost.core.users import Caps, Profile, User, UserRole, folded
 from roost.store.cipher import Cipher
-from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 
 SERVER = UserId("")
 """Owns the settings and secrets that are nobody's in particular."""
 
+_OWNER = "owner"
+_CAPS = "caps/"
+"""What a user may take is a setting of the server's: users can't write those."""
 
-class _UserRow(msgspec.Struct, frozen=True, array_like=True):
+
+class UserRow(msgspec.Struct, frozen=True, array_like=True):
     id: UserId
     name: str
     role: UserRole
@@ -22,9 +26,25 @@ class _UserRow(msgspec.Struct, frozen=True, array_like=True):
     locale: str
     created_at: int
     disabled_at: int | None
+    has_password: bool
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """`password` is its hash."""
+
+    user: UserId
+    password: str | None
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.user!r}, …)"
 
 
 class _Name(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+
+
+class _Named(msgspec.Struct, frozen=True, array_like=True):
+    id: UserId
     name: str
 
 
@@ -32,7 +52,11 @@ class _SecretRow(msgspec.Struct, frozen=True, array_like=True):
     sealed: bytes
 
 
-def _user(row: _UserRow) -> User:
+class _PasswordRow(msgspec.Struct, frozen=True, array_like=True):
+    password: str | None
+
+
+def user_of(row: UserRow) -> User:
     return User(
         id=row.id,
         name=row.name,
@@ -41,7 +65,20 @@ def _user(row: _UserRow) -> User:
         locale=row.locale,
         created_at=row.created_at,
         disabled_at=row.disabled_at,
+        has_password=row.has_password,
     )
+
+
+def load_user(user: UserId) -> Operation[User]:
+    row = maybe((yield query("user_by_id", user=user)), UserRow)
+    if row is None:
+        raise NotFound("user", user)
+    return user_of(row)
+
+
+def check_enabled(user: UserId) -> Operation[None]:
+    if (yield from load_user(user)).disabled_at is not None:
+        raise Conflict("This user is disabled. Enable them first: `roost user enable`.")
 
 
 class Users:
@@ -51,32 +88,185 @@ class Users:
     @writing
     def create(self, user: User) -> Operation[User]:
         """Add a user. The same id again gives the user that is there."""
-        taken = maybe((yield query("user_by_name", name=user.name)), _UserRow)
-        if taken is not None and taken.id != user.id:
-            raise InvalidInput(f"There is a user called {user.name} already.")
-        yield query(
-            "insert_user",
-            user=user.id,
-            name=user.name,
-            role=user.role,
-            time_zone=user.time_zone,
-            locale=user.locale,
-        )
-        return (yield from self._load(user.id))
+        return (yield from _create(user))
+
+    @writing
+    def owner(self, new: User) -> Operation[User]:
+        """Whoever set this Roost up, whatever they are called by now. `new` is who they are if
+        there is nobody yet; a store that does not say who it is knows them by that name."""
+        known = yield from _recorded_owner()
+        if known is not None:
+            return (yield from load_user(known))
+        found = (yield from _find(new.name)) or (yield from _create(new)).id
+        value = msgspec.json.encode(found).decode()
+        yield query("put_setting", user=SERVER, key=_OWNER, value=value)
+        return (yield from load_user(found))
+
+    @reading
+    def find_owner(self, name: str) -> Operation[UserId | None]:
+        """The same, to look only."""
+        return (yield from _recorded_owner()) or (yield from _find(name))
 
     @reading
     def get(self, user: UserId) -> Operation[User]:
-        return (yield from self._load(user))
+        return (yield from load_user(user))
+
+    @reading
+    def named(self, name: str) -> Operation[User]:
+        found = yield from _find(name)
+        if found is None:
+            raise NotFound("user", name)
+        return (yield from load_user(found))
 
     @reading
     def all(self) -> Operation[Sequence[User]]:
-        return [_user(row) for row in every((yield query("list_users")), _UserRow)]
+        return [user_of(row) for row in every((yield query("list_users")), UserRow)]
 
-    def _load(self, user: UserId) -> Operation[User]:
-        row = maybe((yield query("user_by_id", user=user)), _UserRow)
-        if row is None:
-            raise NotFound("user", user)
-        return _user(row)
+    @writing
+    def change(self, user: UserId, profile: Profile) -> Operation[User]:
+        yield from load_user(user)
+        if profile.name is not None:
+            yield from _check_free(profile.name, user)
+        yield query("update_user", user=user, **msgspec.structs.asdict(profile))
+        return (yield from load_user(user))
+
+    @writing
+    def set_role(self, user: UserId, role: UserRole) -> Operation[User]:
+        if not (yield query("set_role", user=user, role=role)):
+            yield from _last_admin(user)
+        return (yield from load_user(user))
+
+    @writing
+    def disable(self, user: UserId) -> Operation[User]:
+        """Nothing of theirs opens anything any more; all of it has to be made anew if they come
+        back."""
+        if not (yield query("disable_user", user=user)):
+            yield from _last_admin(user)
+        yield query("revoke_sign_ins", user=user, keep=None)
+        yield query("revoke_tokens", user=user)
+        return (yield from load_user(user))
+
+    @writing
+    def enable(self, user: UserId) -> Operation[User]:
+        yield query("enable_user", user=user)
+        return (yield from load_user(user))
+
+    # Passwords. What is kept and given here are hashes.
+
+    @reading
+    def credentials(self, name: str) -> Operation[Credentials | None]:
+        """Of a user by that name who is not disabled."""
+        found = yield from _find(name)
+        if found is None:
+            return None
+        row = maybe((yield query("password_of", user=found)), _PasswordRow)
+        return None if row is None else Credentials(found, row.password)
+
+    @reading
+    def password(self, user: UserId) -> Operation[str | None]:
+        yield from check_enabled(user)
+        return one((yield query("password_of", user=user)), _PasswordRow).password
+
+    @writing
+    def set_password(
+        self, user: UserId, password: str, *, keep: SignInId | None = None
+    ) -> Operation[None]:
+        """Whoever is signed in by the old one is not any more; nor by a link."""
+        yield from load_user(user)
+        yield query("set_password", user=user, password=password)
+        yield query("revoke_sign_ins", user=user, keep=keep)
+
+    @writing
+    def replace_password(
+        self, user: UserId, checked: str | None, password: str, *, keep: SignInId | None = None
+    ) -> Operation[bool]:
+        """The same, if the hash that was checked is still the one that counts."""
+        if not (yield from _replace(user, checked, password)):
+            return False
+        yield query("revoke_sign_ins", user=user, keep=keep)
+        return True
+
+    @writing
+    def rehash(self, user: UserId, checked: str, password: str) -> Operation[bool]:
+        """The same password, hashed as it is done now. Nobody is signed out by it."""
+        return (yield from _replace(user, checked, password))
+
+    # Caps.
+
+    @writing
+    def set_caps(self, user: UserId, caps: Caps) -> Operation[None]:
+        yield from load_user(user)
+        value = msgspec.json.encode(caps).decode()
+        yield query("put_setting", user=SERVER, key=_CAPS + user, value=value)
+
+    @reading
+    def caps(self, user: UserId) -> Operation[Caps]:
+        return (yield from _caps(user))
+
+
+class OwnCaps:
+    """What one user may take, for them to see."""
+
+    def __init__(self, engine: Engine, user: UserId) -> None:
+        self.engine = engine
+        self._user = user
+
+    @reading
+    def get(self) -> Operation[Caps]:
+        return (yield from _caps(self._user))
+
+
+def _caps(user: UserId) -> Operation[Caps]:
+    found = maybe((yield query("get_setting", user=SERVER, key=_CAPS + user)), str)
+    return Caps() if found is None else msgspec.json.decode(found, type=Caps)
+
+
+def _create(user: User) -> Operation[User]:
+    yield from _check_free(user.name, user.id)
+    yield query(
+        "insert_user",
+        user=user.id,
+        name=user.name,
+        role=user.role,
+        time_zone=user.time_zone,
+        locale=user.locale,
+    )
+    return (yield from load_user(user.id))
+
+
+def _find(name: str) -> Operation[UserId | None]:
+    """There are few users, and SQL compares names by their bytes."""
+    wanted = folded(name)
+    rows = every((yield query("user_names")), _Named)
+    return next((row.id for row in rows if folded(row.name) == wanted), None)
+
+
+def _check_free(name: str, user: UserId) -> Operation[None]:
+    if (yield from _find(name)) not in (None, user):
+        raise InvalidInput(f"There is a user called {name} already.")
+
+
+def _recorded_owner() -> Operation[UserId | None]:
+    value = maybe((yield query("get_setting", user=SERVER, key=_OWNER)), str)
+    if value is None:
+        return None
+    known = msgspec.json.decode(value, type=UserId)
+    # A repair may have lost the one and kept the other.
+    return known if (yield query("user_by_id", user=known)) else None
+
+
+def _last_admin(user: UserId) -> Operation[None]:
+    yield from load_user(user)
+    raise Conflict("This is the last admin. Make somebody else an admin first.")
+
+
+def _replace(user: UserId, checked: str | None, password: str) -> Operation[bool]:
+    rows = yield query("replace_password", user=user, checked=checked, password=password)
+    if rows:
+        return True
+    # Asked again after a lost answer, it is there already: no two hashes are the same.
+    row = maybe((yield query("password_of", user=user)), _PasswordRow)
+    return row is not None and row.password == password
 
 
 class Settings:

@@ -27,7 +27,7 @@ from roost.core.ids import FactId, new_user_id
 from roost.core.turns import TurnEnd
 from roost.core.users import User
 from roost.memory.base import Scope
-from roost.runtime.app import OWNER
+from roost.runtime.people import OWNER
 from tests.store_driver import Driver, opened
 
 SAILS, ROWS = FactId("fct_sails"), FactId("fct_rows")

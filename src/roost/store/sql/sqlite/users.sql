@@ -4,13 +4,59 @@ VALUES (:user, :name, :role, :time_zone, :locale, :now)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: user_by_id
-SELECT id, name, role, time_zone, locale, created_at, disabled_at FROM users WHERE id = :user;
-
--- name: user_by_name
-SELECT id, name, role, time_zone, locale, created_at, disabled_at FROM users WHERE name = :name;
+SELECT id, name, role, time_zone, locale, created_at, disabled_at, password IS NOT NULL
+FROM users WHERE id = :user;
 
 -- name: list_users
-SELECT id, name, role, time_zone, locale, created_at, disabled_at FROM users ORDER BY created_at, id;
+SELECT id, name, role, time_zone, locale, created_at, disabled_at, password IS NOT NULL
+FROM users ORDER BY created_at, id;
+
+-- name: user_names
+SELECT id, name FROM users;
+
+-- name: update_user
+UPDATE users
+SET name = coalesce(:name, name), time_zone = coalesce(:time_zone, time_zone),
+    locale = coalesce(:locale, locale)
+WHERE id = :user;
+
+-- What would leave this Roost without an admin who can sign in changes nothing: here and below, the
+-- statement that looks is the one that acts.
+-- name: set_role
+UPDATE users SET role = :role
+WHERE id = :user
+  AND (:role = 'admin' OR role <> 'admin' OR disabled_at IS NOT NULL
+       OR EXISTS (SELECT 1 FROM users other
+                  WHERE other.id <> :user AND other.role = 'admin' AND other.disabled_at IS NULL))
+RETURNING id;
+
+-- name: disable_user
+UPDATE users SET disabled_at = coalesce(disabled_at, :now)
+WHERE id = :user
+  AND (role <> 'admin' OR disabled_at IS NOT NULL
+       OR EXISTS (SELECT 1 FROM users other
+                  WHERE other.id <> :user AND other.role = 'admin' AND other.disabled_at IS NULL))
+RETURNING id;
+
+-- name: enable_user
+UPDATE users SET disabled_at = NULL WHERE id = :user;
+
+-- name: password_of
+SELECT password FROM users WHERE id = :user AND disabled_at IS NULL;
+
+-- name: set_password
+UPDATE users SET password = :password WHERE id = :user;
+
+-- The hash that was checked has to be the one that is there, or the change came too late.
+-- name: replace_password
+UPDATE users SET password = :password
+WHERE id = :user AND password IS :checked AND disabled_at IS NULL
+RETURNING id;
+
+-- Only while nobody has a password and no browser was ever signed in.
+-- name: is_untouched
+SELECT NOT EXISTS (SELECT 1 FROM users WHERE password IS NOT NULL)
+   AND NOT EXISTS (SELECT 1 FROM sign_ins WHERE kind = 'browser');
 
 -- name: put_setting
 INSERT INTO settings (user_id, key, value, updated_at) VALUES (:user, :key, :value, :now)

@@ -1,0 +1,77 @@
+-- A link is used by `seen_at`, once. A browser's sign-in is found by the hash of its cookie.
+-- name: insert_link
+INSERT INTO sign_ins (id, user_id, kind, hash, created_at, expires_at)
+SELECT :id, u.id, 'link', :hash, :now, :now + :ttl
+FROM users u WHERE u.id = :user AND u.disabled_at IS NULL
+ON CONFLICT (id) DO NOTHING;
+
+-- name: void_links
+UPDATE sign_ins SET revoked_at = :now
+WHERE user_id = :user AND kind = 'link' AND id <> :id AND seen_at IS NULL AND revoked_at IS NULL;
+
+-- name: use_link
+UPDATE sign_ins SET seen_at = :now
+WHERE hash = :hash AND kind = 'link' AND seen_at IS NULL AND revoked_at IS NULL
+  AND expires_at > :now
+  AND EXISTS (SELECT 1 FROM users u WHERE u.id = sign_ins.user_id AND u.disabled_at IS NULL)
+RETURNING user_id;
+
+-- Whoever signs in by a password shows the hash that it was checked against: one that was changed
+-- meanwhile opens nothing.
+-- name: insert_sign_in
+INSERT INTO sign_ins (id, user_id, kind, hash, agent, created_at, seen_at, expires_at)
+SELECT :id, u.id, 'browser', :hash, :agent, :now, :now, :now + :ttl
+FROM users u
+WHERE u.id = :user AND u.disabled_at IS NULL AND (:password IS NULL OR u.password = :password)
+ON CONFLICT (id) DO NOTHING;
+
+-- Of more than so many at once, those go that were not seen for the longest time.
+-- name: crowd_out_sign_ins
+UPDATE sign_ins SET revoked_at = :now
+WHERE id IN (
+    SELECT id FROM sign_ins
+    WHERE user_id = :user AND kind = 'browser' AND revoked_at IS NULL AND expires_at > :now
+    ORDER BY seen_at DESC, id DESC LIMIT -1 OFFSET :most)
+RETURNING id;
+
+-- name: sign_in_by_hash
+SELECT u.id, u.name, u.role, u.time_zone, u.locale, u.created_at, u.disabled_at,
+    u.password IS NOT NULL, b.id, b.seen_at, b.expires_at
+FROM sign_ins b CROSS JOIN users u ON u.id = b.user_id
+WHERE b.hash = :hash AND b.kind = 'browser' AND b.revoked_at IS NULL AND b.expires_at > :now
+  AND u.disabled_at IS NULL;
+
+-- name: touch_sign_ins
+UPDATE sign_ins SET seen_at = :now, expires_at = :now + :ttl
+WHERE id IN (SELECT value FROM json_each(:ids))
+  AND kind = 'browser' AND revoked_at IS NULL AND expires_at > :now;
+
+-- name: list_sign_ins
+SELECT id, user_id, agent, created_at, seen_at, expires_at
+FROM sign_ins
+WHERE user_id = :user AND kind = 'browser' AND revoked_at IS NULL AND expires_at > :now
+ORDER BY seen_at DESC, id DESC;
+
+-- name: revoke_sign_in
+UPDATE sign_ins SET revoked_at = coalesce(revoked_at, :now)
+WHERE id = :id AND user_id = :user AND kind = 'browser'
+RETURNING id;
+
+-- Links that were not used yet are among them.
+-- name: revoke_sign_ins
+UPDATE sign_ins SET revoked_at = :now
+WHERE user_id = :user AND revoked_at IS NULL AND id IS NOT :keep
+RETURNING id;
+
+-- What ended long ago. Of browsers the last of each user stays: that they ever signed in is known
+-- by it.
+-- name: expire_sign_ins
+DELETE FROM sign_ins
+WHERE id IN (
+    SELECT b.id FROM sign_ins b
+    WHERE coalesce(b.revoked_at, b.expires_at) < :now - :keep
+      AND (b.kind = 'link'
+           OR EXISTS (SELECT 1 FROM sign_ins newer
+                      WHERE newer.user_id = b.user_id AND newer.kind = 'browser' AND newer.id > b.id))
+    LIMIT 1000)
+RETURNING 1;

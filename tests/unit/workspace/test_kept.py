@@ -49,14 +49,17 @@ async def box(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[
 def root_of(box: Box) -> int:
     """The keeper, as this machine sees it."""
     assert box.is_open
-    (spawner,) = [
-        pid for pid in children(os.getpid()) if "roost.workspace.spawner" in _command(pid)
-    ]
-    (root,) = children(spawner)
+    (root,) = children(spawner_of())
     if box.kind == "bubblewrap":
         # Bubblewrap itself waits outside.
         (root,) = children(root)
     return root
+
+
+def spawner_of() -> int:
+    """What the boxes of this process are started from."""
+    (found,) = [pid for pid in children(os.getpid()) if "roost.workspace.spawner" in _command(pid)]
+    return found
 
 
 def _command(pid: int) -> str:
@@ -299,6 +302,41 @@ async def test_boxes_of_one_sandbox_do_not_share_a_fate(tmp_path: Path) -> None:
             assert await child.wait() == -signal.SIGKILL
             assert not other.is_open
             child.close()
+
+
+async def test_sandbox_goes_on_after_what_starts_its_boxes_has_died(tmp_path: Path) -> None:
+    for kind in KINDS:
+        async with sandbox_of(kind) as sandbox:
+            ground = ground_in(tmp_path, kind)
+            before = await sandbox.open(ground, network=False)
+            spawner = spawner_of()
+            os.kill(spawner, signal.SIGKILL)
+            async with asyncio.timeout(DEADLINE):
+                await before.wait()
+            after = await sandbox.open(ground, network=False)
+            assert spawner_of() != spawner
+            assert (await run(after, "echo on")).output == "on\n"
+
+
+COMET = """
+import os
+os.write(1, b"up")
+for _ in range(50_000):
+    if os.fork():
+        os._exit(0)
+"""
+"""Never the same process for longer than it takes to fork."""
+
+
+async def test_comet_is_caught(box: Box) -> None:
+    child = await begin(box, "python3", "-c", COMET)
+    await read_until(child, "up")
+    began = time.monotonic()
+    await child.kill()
+    assert time.monotonic() - began < 3
+    supervisors = [pid for pid in below(root_of(box)) if "-c" in _command(pid)]
+    assert supervisors == []
+    child.close()
 
 
 def memory(pid: int) -> int:

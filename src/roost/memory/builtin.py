@@ -166,7 +166,10 @@ class Builtin:
             found = [each.fact for each in await _met(facts, where, fact.text)]
             twin = next((each for each in found if same(each.text, fact.text)), None)
             if twin is not None and not fact.supersedes:
-                await facts.apply(where, key, Learned(confirmed=(twin.id,)))
+                # Up to what it would begin with: an agent that notes it again and again proves
+                # nothing.
+                confirmed = (twin.id,) if twin.trust < TOLD else ()
+                await facts.apply(where, key, Learned(confirmed=confirmed))
                 return await facts.get(where, twin.id)
             if not await facts.apply(where, key, Learned(additions=(fact,))):
                 raise Conflict("This was remembered before, and was changed or forgotten since.")

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from roost.core.facts import Entity, Fact, Learned, NewFact
-from roost.core.ids import FactId, new_fact_id
+from roost.core.ids import FactId, TurnId, new_fact_id
+from roost.core.messages import plain_text
 from roost.memory.base import Segment
 from roost.memory.extraction import Named, Stated
-from roost.memory.ranking import same
+from roost.memory.ranking import said, same
 
 TRUST = 0.5
 """What a model took down from a conversation begins with; a person's own word has 1."""
@@ -16,7 +17,8 @@ TRUST = 0.5
 
 class Gathering:
     """Facts are kept once: what is known is confirmed rather than repeated, and what took the place
-    of something else supersedes it."""
+    of something else supersedes it. Only the user confirms: the agent says again what it recalled.
+    """
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
@@ -24,6 +26,12 @@ class Gathering:
         self._confirmed: dict[FactId, None] = {}
         self._gone: set[FactId] = set()
         self._entities: list[Entity] = []
+        self._words: dict[TurnId | None, str] = {}
+        """What the user said in each turn."""
+        for message in segment.messages:
+            if message.role == "user":
+                before = self._words.get(message.turn, "")
+                self._words[message.turn] = f"{before} {plain_text(message.parts)}"
 
     @property
     def additions(self) -> tuple[NewFact, ...]:
@@ -34,8 +42,9 @@ class Gathering:
 
     def take(self, stated: Stated, known: Sequence[Fact | NewFact]) -> None:
         """Take in what the model states; its numbers count from 1 through `known`."""
+        turn = self._segment.turns[stated.turn - 1]
         if stated.repeats:
-            self._confirm(known[stated.repeats - 1].id)
+            self._confirm(known[stated.repeats - 1], turn)
             return
         fact = NewFact(
             id=new_fact_id(),
@@ -45,7 +54,7 @@ class Gathering:
             attribute=stated.attribute if stated.about else None,
             trust=TRUST,
             session=self._segment.session,
-            turn=self._segment.turns[stated.turn - 1],
+            turn=turn,
         )
         self._additions[fact.id] = fact
         replaced = [known[number - 1] for number in stated.replaces]
@@ -66,7 +75,7 @@ class Gathering:
         twins = [each for each in related if same(each.text, fact.text)]
         if twins and not current.supersedes:
             self._drop(fact.id)
-            self._confirm(twins[0].id)
+            self._confirm(twins[0], fact.turn)
             return
         folded = {name.casefold() for name in names}
         rivals = [each for each in related if _rivals(fact, each, folded)]
@@ -80,10 +89,10 @@ class Gathering:
             entities=tuple(self._entities),
         )
 
-    def _confirm(self, id: FactId) -> None:
+    def _confirm(self, fact: Fact | NewFact, turn: TurnId | None) -> None:
         """Once, however often a segment says it; and not by the words that said it first."""
-        if id not in self._additions:
-            self._confirmed[id] = None
+        if fact.id not in self._additions and said(fact.text, self._words.get(turn, "")):
+            self._confirmed[fact.id] = None
 
     def _supersede(self, fact: NewFact, old: Sequence[FactId]) -> None:
         current = self._additions[fact.id]

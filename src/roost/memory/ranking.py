@@ -54,6 +54,13 @@ def same(one: str, other: str) -> bool:
     return bool(words) and words == _stated(other)
 
 
+def said(text: str, words: str) -> bool:
+    """Whether someone's words have at least half of what tells something in a text."""
+    telling_words = {word for word in _words(text) if word not in _EMPTY and not _is_letter(word)}
+    heard = {each for word in _words(words) for each in (word, _other_number(word))}
+    return bool(telling_words) and 2 * len(telling_words & heard) >= len(telling_words)
+
+
 def _stated(text: str) -> list[str]:
     return [word for word in _words(text) if word not in _ARTICLES]
 

@@ -37,10 +37,18 @@ def lives_in(town: str, turn: int = 1) -> Stated:
 
 
 def test_repeats_are_confirmed_once() -> None:
-    gathering = gathered()
+    gathering = Gathering(segment("seg_1", "Ada still lives in Paris."))
     gathering.take(Stated("Paris!", 1, repeats=1), [PARIS])
     gathering.take(lives_in("Paris"), [PARIS])
     assert gathering.learned().additions == ()
+    assert gathering.learned().confirmed == (PARIS.id,)
+
+
+def test_only_the_words_of_the_turn_itself_confirm() -> None:
+    gathering = Gathering(segment("seg_1", "Ada still lives in Paris.", "And now?"))
+    gathering.take(Stated("Paris!", 2, repeats=1), [PARIS])
+    assert gathering.learned().confirmed == ()
+    gathering.take(Stated("Paris!", 1, repeats=1), [PARIS])
     assert gathering.learned().confirmed == (PARIS.id,)
 
 

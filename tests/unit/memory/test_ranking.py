@@ -2,7 +2,9 @@
 
 import pytest
 
-from roost.memory.ranking import same, telling
+from roost.core.facts import Fact
+from roost.core.ids import FactId
+from roost.memory.ranking import merged, said, same, telling
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,38 @@ def test_texts_say_the_same_only_if_nothing_that_matters_differs(
     one: str, other: str, are: bool
 ) -> None:
     assert same(one, other) is are
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "are"),
+    [
+        ("The user keeps two parrots.", "I keep two parrots", True),
+        ("The user keeps two parrots.", "My parrot, both of the two", True),
+        ("The user keeps two parrots.", "Which bird is this?", False),
+        ("The user is well.", "I am well.", False),
+        ("", "anything", False),
+    ],
+)
+def test_something_is_said_by_half_of_its_words(text: str, words: str, are: bool) -> None:
+    assert said(text, words) is are
+
+
+def test_what_stands_in_two_rankings_goes_before_what_stands_in_one() -> None:
+    a, b, c, d = [
+        Fact(
+            id=FactId(name),
+            text=name,
+            kind="fact",
+            entities=(),
+            attribute=None,
+            trust=0.5,
+            session=None,
+            turn=None,
+            created_at=0,
+            updated_at=0,
+        )
+        for name in "abcd"
+    ]
+    assert merged([a, b, c], [d, b]) == [b, a, d, c]
+    assert merged([a, b], []) == [a, b]
+    assert merged([], []) == []

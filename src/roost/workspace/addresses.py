@@ -82,7 +82,7 @@ async def look_up(host: str) -> Sequence[str]:
 def read_url(text: str) -> URL:
     """An address of the web as a model, a page or a server wrote it."""
     text = text.strip(" \t\r\n")
-    if re.search(r"[\x00-\x20\x7f\\]", text):
+    if re.search(r"[\x00-\x20\x7f]", text) or "\\" in text.partition("?")[0]:
         raise AddressRefused("it has spaces, backslashes or worse in it.", address=_shown(text))
     try:
         url = URL(text)

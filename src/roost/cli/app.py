@@ -13,8 +13,8 @@ from roost import __version__
 from roost.cli import terminal
 from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
+from roost.cli.configured import configure, log_at
 from roost.cli.doctor import diagnose, mend
-from roost.cli.logs import configure_logs
 from roost.cli.memory import (
     Work,
     dropping,
@@ -28,8 +28,9 @@ from roost.cli.memory import (
 )
 from roost.cli.models import list_models
 from roost.cli.run import run_server
-from roost.cli.settings import Settings, flag, read_config, read_keys
-from roost.core.config import Config, LogLevel
+from roost.cli.settings import Settings, flag, read_keys
+from roost.cli.token import token
+from roost.cli.user import user
 from roost.core.errors import ConfigError, InvalidInput, RoostError
 from roost.testing.faults import arm_from_environment
 
@@ -53,7 +54,7 @@ def run(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """Start Roost, as `roost` alone does too."""
-    config = _configure(settings, host=host, port=port)
+    config = configure(settings, host=host, port=port)
     run_server(config, read_keys(settings, os.environ), os.environ, terminal.out())
 
 
@@ -66,7 +67,7 @@ def doctor(
     settings: Settings = _NO_FLAGS,
 ) -> int:
     """Check everything that Roost needs, and say what to do about what is wrong."""
-    config = _configure(settings)
+    config = configure(settings)
     if repair:
         mend(config, terminal.out())
     return diagnose(config, read_keys(settings, os.environ), os.environ, terminal.out())
@@ -82,7 +83,7 @@ def backup(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """Copy everything that Roost keeps, also while it runs."""
-    back_up(_configure(settings), destination, terminal.out())
+    back_up(configure(settings), destination, terminal.out())
 
 
 @app.command
@@ -96,7 +97,7 @@ def ask(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """Ask a model one question."""
-    config = _configure(settings)
+    config = configure(settings)
     ask_model(config, read_keys(settings, os.environ), os.environ, question, model)
 
 
@@ -120,10 +121,8 @@ def chat(
     from roost.cli.chat.start import Wish
     from roost.cli.chat.start import chat as start_chat
 
-    config = _configure(settings)
-    if config.log.level != "debug":
-        # What a person has to know is said in the conversation; the log is not to run through it.
-        _configure_logs("error")
+    # What a person has to know is said in the conversation; the log is not to run through it.
+    config = configure(settings, quiet=True)
     wish = Wish(message, model, new, session)
     return start_chat(config, read_keys(settings, os.environ), os.environ, wish)
 
@@ -136,7 +135,7 @@ def models(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """List the models that can be asked now."""
-    config = _configure(settings)
+    config = configure(settings)
     list_models(config, read_keys(settings, os.environ), os.environ, word, terminal.out())
 
 
@@ -175,7 +174,7 @@ def memory_forget(*ids: str, settings: Settings = _NO_FLAGS) -> None:
 @memory.command(name="status")
 def memory_status(*, settings: Settings = _NO_FLAGS) -> None:
     """Say what waits to be remembered, what fails, and what can't all be true."""
-    config = _configure(settings)
+    config = configure(settings)
     look_into(config, terminal.out(), reporting(config))
 
 
@@ -191,8 +190,12 @@ def memory_drop(*, settings: Settings = _NO_FLAGS) -> None:
     _look_into_memory(settings, dropping())
 
 
+app.command(user)
+app.command(token)
+
+
 def _look_into_memory(settings: Settings, work: Work) -> None:
-    look_into(_configure(settings), terminal.out(), work)
+    look_into(configure(settings), terminal.out(), work)
 
 
 @app.command
@@ -208,7 +211,7 @@ def main() -> NoReturn:
 def invoke(arguments: list[str]) -> int:
     """Run one command line; the exit code is 2 if what was asked for makes no sense."""
     terminal.prepare_streams()
-    _configure_logs("info")
+    log_at("info")
     try:
         arm_from_environment(os.environ)
         return _call(arguments)
@@ -230,16 +233,6 @@ def _call(arguments: list[str]) -> int:
         arguments, exit_on_error=False, print_error=False, result_action="return_value"
     )
     return result if isinstance(result, int) else 0
-
-
-def _configure(settings: Settings, host: str | None = None, port: str | None = None) -> Config:
-    config = read_config(settings, os.environ, host=host, port=port)
-    _configure_logs(config.log.level)
-    return config
-
-
-def _configure_logs(level: LogLevel) -> None:
-    configure_logs(level, sys.stderr, color=terminal.has_color(terminal.err()))
 
 
 def _fail(message: str, code: int) -> int:

@@ -115,7 +115,7 @@ class Identities:
                 raise SignInRefused(_BAD_PASSWORD)
             cookie = new_secret()
             sign_ins, new = self._store.of(found.user).sign_ins, _new_sign_in(cookie, agent)
-            admitted = await persisted(partial(sign_ins.add, new, password=hash))
+            admitted = await persisted(partial(sign_ins.add, new, checked=hash))
             signed_in = _signed_in(admitted, cookie, _BAD_PASSWORD)
             attempt.succeeded()
         await self._refresh(found.user, hash, password)
@@ -219,6 +219,9 @@ class Identities:
         token = await persisted(add)
         log.info("a token was made", user=user, token=id, scopes=sorted(wanted))
         return NewApiToken(token=token, secret=secret)
+
+    async def owner_of_token(self, id: ApiTokenId) -> UserId:
+        return await self._store.tokens.owner(id)
 
     async def revoke_token(self, user: UserId, id: ApiTokenId) -> None:
         revoke = partial(self._store.of(user).tokens.revoke, id)

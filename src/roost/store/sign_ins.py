@@ -97,10 +97,10 @@ class SignIns:
         yield from _link(self._user, id, hash, ttl)
 
     @writing
-    def add(self, new: NewSignIn, *, password: str) -> Operation[Admitted | None]:
-        """Sign a browser in whose user has shown the password with this hash. None if that is not
-        their password any more, or they were disabled."""
-        return (yield from _open(self._user, new, password))
+    def add(self, new: NewSignIn, *, checked: str) -> Operation[Admitted | None]:
+        """Sign a browser in whose user has shown the password with the hash that was `checked`. None
+        if that is not their password any more, or they were disabled."""
+        return (yield from _open(self._user, new, checked))
 
     @reading
     def all(self) -> Operation[Sequence[SignIn]]:
@@ -134,7 +134,7 @@ def _link(user: UserId, id: SignInId, hash: bytes, ttl: float) -> Operation[None
     yield query("insert_link", user=user, id=id, hash=hash, ttl=_milliseconds(ttl))
 
 
-def _open(user: UserId, new: NewSignIn, password: str | None = None) -> Operation[Admitted | None]:
+def _open(user: UserId, new: NewSignIn, checked: str | None = None) -> Operation[Admitted | None]:
     yield query(
         "insert_sign_in",
         id=new.id,
@@ -142,7 +142,7 @@ def _open(user: UserId, new: NewSignIn, password: str | None = None) -> Operatio
         hash=new.hash,
         agent=new.agent,
         ttl=_milliseconds(new.ttl),
-        password=password,
+        checked=checked,
     )
     yield query("crowd_out_sign_ins", user=user, most=MOST)
     return (yield from _admitted(new.hash))

@@ -1,13 +1,15 @@
 """Users, their settings and their secrets."""
 
+import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import InvalidInput, NotFound, StoreError
+from roost.core.errors import Conflict, InvalidInput, NotFound, StoreError
 from roost.core.ids import UserId, new_user_id
-from roost.core.users import User
+from roost.core.users import Caps, Profile, User
 from roost.store.folder import DATABASE, KEY
 from roost.store.sqlite.connect import connect_writer
 from roost.store.sqlite.store import SqliteStore
@@ -86,3 +88,109 @@ async def test_secret_needs_the_key_it_was_sealed_with(tmp_path: Path, clock: Fa
     async with opened(tmp_path, clock) as store:
         with pytest.raises(StoreError, match="enter the secret again"):
             await store.secrets.get("openai")
+
+
+async def test_names_differ_in_more_than_case(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+    with pytest.raises(InvalidInput):
+        await store.users.create(User(id=new_user_id(), name="ADA", role="member"))
+    with pytest.raises(InvalidInput):
+        await store.users.change(bob.user.id, Profile(name="ada"))
+    renamed = await store.users.change(ada.user.id, Profile(name="ADA", locale="de"))
+    assert renamed == replace(ada.user, name="ADA", locale="de")
+    assert await store.users.named(" ada") == renamed
+    with pytest.raises(NotFound):
+        await store.users.named("nobody")
+
+
+async def test_owner_is_made_once_and_may_be_renamed(store: SqliteStore) -> None:
+    def owner() -> Awaitable[User]:
+        return store.users.owner(User(id=new_user_id(), name="owner", role="admin"))
+
+    assert await store.users.find_owner("owner") is None
+    first, *others = await asyncio.gather(*[owner() for _ in range(8)])
+    assert all(other == first for other in others)
+    await store.users.change(first.id, Profile(name="Ada"))
+    await store.users.create(User(id=new_user_id(), name="owner", role="member"))
+    assert (await owner()).id == first.id == await store.users.find_owner("owner")
+
+
+async def test_owner_of_an_older_store_is_known_by_name(store: SqliteStore, ada: Driver) -> None:
+    before = await store.users.create(User(id=new_user_id(), name="owner", role="admin"))
+    assert await store.users.find_owner("owner") == before.id
+    found = await store.users.owner(User(id=new_user_id(), name="owner", role="admin"))
+    assert found == before
+
+
+async def test_last_admin_stays_one(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+    for change in (store.users.disable(ada.user.id), store.users.set_role(ada.user.id, "member")):
+        with pytest.raises(Conflict, match="last admin"):
+            await change
+    assert await store.users.get(ada.user.id) == ada.user
+    await store.users.set_role(bob.user.id, "admin")
+    await store.users.disable(bob.user.id)
+    with pytest.raises(Conflict):
+        await store.users.disable(ada.user.id)
+    await store.users.set_role(bob.user.id, "member")
+    await store.users.enable(bob.user.id)
+    await store.users.set_role(bob.user.id, "admin")
+    await store.users.set_role(ada.user.id, "member")
+    with pytest.raises(NotFound):
+        await store.users.disable(UserId("usr_unknown"))
+
+
+@pytest.mark.parametrize("how", ["disable", "demote"])
+async def test_admins_who_remove_one_another_at_once_leave_one(
+    store: SqliteStore, ada: Driver, how: str
+) -> None:
+    admins = [ada.user.id]
+    for number in range(7):
+        new = User(id=new_user_id(), name=f"admin {number}", role="admin")
+        admins.append((await store.users.create(new)).id)
+    removals = [
+        store.users.disable(each) if how == "disable" else store.users.set_role(each, "member")
+        for each in admins
+    ]
+    outcomes = await asyncio.gather(*removals, return_exceptions=True)
+    assert [type(each) for each in outcomes].count(Conflict) == 1
+    left = [user for user in await store.users.all() if user.role == "admin"]
+    assert [user.disabled_at for user in left].count(None) == 1
+
+
+async def test_password_is_replaced_only_by_who_knows_the_one_of_now(
+    store: SqliteStore, ada: Driver
+) -> None:
+    users, id = store.users, ada.user.id
+    assert not await users.replace_password(id, "guess", "new")
+    assert await users.replace_password(id, None, "first")
+    assert (await users.get(id)).has_password
+    assert await users.password(id) == "first"
+    assert not await users.replace_password(id, None, "second")
+    assert await users.replace_password(id, "first", "second")
+    assert await users.replace_password(id, "first", "second"), "asked again"
+    found = await users.credentials("ADA")
+    assert found is not None
+    assert (found.user, found.password) == (id, "second")
+    assert "second" not in repr(found)
+    assert await users.credentials("nobody") is None
+
+
+async def test_disabled_user_has_no_credentials(
+    store: SqliteStore, ada: Driver, bob: Driver
+) -> None:
+    await store.users.set_password(bob.user.id, "hash")
+    await store.users.disable(bob.user.id)
+    assert await store.users.credentials("Bob") is None
+    assert not await store.users.replace_password(bob.user.id, "hash", "new")
+    await store.users.enable(bob.user.id)
+    assert await store.users.credentials("Bob") is not None
+
+
+async def test_caps_are_kept_where_users_can_not_write(store: SqliteStore, bob: Driver) -> None:
+    assert await store.users.caps(bob.user.id) == Caps()
+    await store.users.set_caps(bob.user.id, Caps(day_tokens=5, day_cost=0.5))
+    for name in ("caps", f"caps/{bob.user.id}"):
+        await bob.settings.put(name, "{}")
+    assert await store.users.caps(bob.user.id) == Caps(day_tokens=5, day_cost=0.5)
+    assert await store.of(bob.user.id).caps.get() == Caps(day_tokens=5, day_cost=0.5)
+    with pytest.raises(NotFound):
+        await store.users.set_caps(UserId("usr_unknown"), Caps())

@@ -1,0 +1,92 @@
+"""`roost token`: by what programs use this Roost."""
+
+from typing import Annotated
+
+from cyclopts import App
+from rich.console import Console
+
+from roost.cli import terminal
+from roost.cli.chat.words import one_line
+from roost.cli.configured import configure
+from roost.cli.settings import Settings, flag
+from roost.cli.user import Work, day, look_after, person, print_table
+from roost.core.identities import ApiToken, Scope, token_id
+from roost.core.users import User
+from roost.runtime.identities import DAY, Identities
+
+_NO_FLAGS = Settings()
+
+token = App(name="token", help="Let programs use Roost, and stop them.")
+
+
+@token.command(name="list")
+def list_tokens(
+    *,
+    user: Annotated[str | None, flag("NAME", "Whose; by default everybody's.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """List the tokens that are of use."""
+
+    async def work(identities: Identities, out: Console) -> None:
+        whose = [await person(identities, user)] if user else await identities.people.all()
+        found = [(each, made) for each in whose for made in await identities.tokens(each.id)]
+        heads = ("Token", "Name", "User", "May", "Used", "Until")
+        if found:
+            print_table(out, heads, [_row(each, made) for each, made in found])
+        else:
+            out.print("There are no tokens. Make one with roost token create NAME.")
+
+    _run(settings, work)
+
+
+@token.command
+def create(
+    name: str,
+    /,
+    *,
+    user: Annotated[str | None, flag("NAME", "For whom it acts; by default the owner.")] = None,
+    scope: Annotated[
+        tuple[Scope, ...],
+        flag("SCOPE", "read, chat (which includes read) or admin; may be given more than once."),
+    ] = ("chat",),
+    days: Annotated[float | None, flag("NUMBER", "For how long; by default for ever.")] = None,
+    settings: Settings = _NO_FLAGS,
+) -> None:
+    """Make a token for a program, named after it. It is shown this once."""
+
+    async def work(identities: Identities, out: Console) -> None:
+        whose = await person(identities, user)
+        seconds = None if days is None else days * DAY
+        made = await identities.create_token(whose.id, name=name, scopes=scope, seconds=seconds)
+        if out.is_terminal:
+            out.print("Copy it now; it can't be shown again. Whoever has it acts for you.")
+        out.print(made.secret.reveal())
+
+    _run(settings, work)
+
+
+@token.command
+def revoke(id: str, /, *, settings: Settings = _NO_FLAGS) -> None:
+    """Make a token useless, by its id, or by what was found of it somewhere."""
+
+    async def work(identities: Identities, out: Console) -> None:
+        found = token_id(id)
+        await identities.revoke_token(await identities.owner_of_token(found), found)
+        out.print(f"{found} is of no use any more.")
+
+    _run(settings, work)
+
+
+def _run(settings: Settings, work: Work) -> None:
+    look_after(configure(settings, quiet=True), terminal.out(), work)
+
+
+def _row(whose: User, made: ApiToken) -> tuple[str, ...]:
+    return (
+        made.id,
+        one_line(made.name),
+        one_line(whose.name),
+        " ".join(sorted(made.scopes)),
+        "never" if made.used_at is None else day(made.used_at),
+        "for ever" if made.expires_at is None else day(made.expires_at),
+    )

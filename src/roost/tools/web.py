@@ -66,7 +66,7 @@ async def _picture(download: Download, context: ToolContext) -> ToolOutput:
 
 def _read(download: Download) -> tuple[str, str]:
     """Its title, if it has one, and its text."""
-    if download.kind in _HTML:
+    if download.kind in _HTML and not _is_binary(download.body):
         page = readable(decode(download.body, download.charset), download.url)
         return page.title, page.text
     if not _TEXT.fullmatch(download.kind) or _is_binary(download.body):

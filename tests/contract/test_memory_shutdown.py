@@ -134,6 +134,41 @@ async def test_stop_tries_what_is_due_and_leaves_what_failed_to_its_delay(
         await eventually(lambda: _settled(engine, failing))
 
 
+@pytest.mark.contract("C9")
+async def test_short_lives_do_not_ask_for_the_same_again_and_again(
+    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+) -> None:
+    """As `roost chat "..."` does it: no time to stop, and the next start a moment later."""
+    engine = remembering(folder, server, clock, {"scripted": memory}, grace=0)
+    async with started(engine):
+        session = await engine.session()
+        turn = await engine.say(session)
+    assert memory.calls == []
+    memory.hang()
+    async with started(engine):
+        await memory.called(1)
+    for _ in range(3):
+        async with started(engine):
+            await eventually(lambda: _waits(engine))
+    assert len(memory.calls) == 1
+    clock.advance(60)
+    # The second time it is waited for.
+    await engine.start()
+    await memory.called(2)
+    stop = asyncio.create_task(engine.stop())
+    await asyncio.wait([stop], timeout=0.2)
+    assert not stop.done()
+    memory.go_on()
+    await stop
+    assert memory.turns == [turn.id]
+    assert len({segment.key for segment in memory.calls}) == 1
+
+
+async def _waits(engine: Engine) -> bool:
+    """It has looked at what there is, and leaves it."""
+    return (await engine.account.memory_status()).failing == 1 and len(engine.parts.memory) == 0
+
+
 @pytest.mark.contract("C10")
 async def test_crash_after_a_completed_turn_loses_no_commit(
     folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory

@@ -23,6 +23,9 @@ log = structlog.stdlib.get_logger("roost.memory")
 
 PERIOD = 5.0
 GROUP = 1000
+REPEATS = 10.0
+"""Seconds that a stop waits for a commit under way that was tried before, if it has no time of its
+own: a Roost that only ever answers one question would never get it done."""
 OBEY = 0.5
 """Seconds that what is given up at the end of a shutdown has to stop."""
 
@@ -147,15 +150,17 @@ class MemoryCommits:
 
     async def drain(self, seconds: float) -> None:
         """Commit everything that is not, as far as that goes in this time. What does not make it,
-        and what failed and is not due again, is found by the next start (C9)."""
+        and what failed and is not due again, is found by the next start (C9). Without time nothing
+        is begun."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
+        until = loop.time() + max(seconds, REPEATS if self._committer.repeats else 0.0)
         self._calls.hurry(until)
         try:
-            async with asyncio.timeout_at(until):
-                waiting = await self._marks.all_waiting()
-            for each in waiting:
-                self._spawn(self._at_boundary(each.user, each.session, "shutdown"))
+            if seconds:
+                async with asyncio.timeout_at(until):
+                    waiting = await self._marks.all_waiting()
+                for each in waiting:
+                    self._spawn(self._at_boundary(each.user, each.session, "shutdown"))
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=max(0.0, until - loop.time()))
         except (RoostError, TimeoutError) as error:

@@ -3,7 +3,8 @@
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import msgspec
@@ -26,6 +27,7 @@ FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 MOST_FAILURES = 90
 """With these delays, some three and a half days of trying: then a segment rests. One that only has
 to wait for something else does not."""
+CUT_SHORT = "Roost stopped before it was done."
 PUT_OFF = 600.0
 """Seconds until what no provider is there for, or what can't be forgotten, is looked at again."""
 
@@ -74,6 +76,8 @@ class Committer:
         self._calls = calls
         self._clock = clock
         self._delay = delay
+        self.repeats = 0
+        """How many calls are under way for segments that were tried before."""
         self._room = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, ROOM))
 
     async def forget(self, deleted: Sequence[Deleted]) -> None:
@@ -127,7 +131,11 @@ class Committer:
                 return 0
             faults.reach("memory.commit.before")
             try:
-                await self._calls.commit(provider, _segment(begun))
+                with self._counted(begun):
+                    await self._calls.commit(provider, _segment(begun))
+            except asyncio.CancelledError:
+                await self._cut_short(segment, begun.tries)
+                raise
             except Exception as error:
                 failure = _failure(name, error)
                 waits = isinstance(failure, MemoryWaits)
@@ -138,6 +146,21 @@ class Committer:
             kept = await persisted(partial(self._marks.committed, segment.key))
         # Otherwise its session was deleted meanwhile, and it is forgotten after this.
         return len(begun.turns) if kept else 0
+
+    @contextmanager
+    def _counted(self, begun: BegunSegment) -> Generator[None]:
+        repeated = begun.tries > 1
+        self.repeats += repeated
+        try:
+            yield
+        finally:
+            self.repeats -= repeated
+
+    async def _cut_short(self, segment: PendingSegment, tries: int) -> None:
+        """Roost stops. A life that is short should not begin the same again at once."""
+        put_off = partial(self._marks.failed, segment.key, CUT_SHORT, delay=self._delay(tries))
+        with suppress(RoostError):
+            await asyncio.shield(put_off(counts=False))
 
     async def _failed(
         self, segment: PendingSegment, error: MemoryFailed, delay: float, *, counts: bool

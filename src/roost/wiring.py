@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from roost.memory.registry import Options, Registry
 from roost.runtime.app import App
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
+from roost.runtime.identities import Identities
 from roost.runtime.inquiries import Inquiries
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import Store
@@ -44,9 +45,14 @@ _CLOSE_SECONDS = 5
 
 
 class Roost(NamedTuple):
+    config: Config
     store: SqliteStore
     app: App
-    web: Starlette
+    identities: Identities
+
+    def web(self, stop: asyncio.Event) -> Starlette:
+        """What is served over HTTP, until `stop` is set."""
+        return create_app(self.app, self.identities, self.config.server, stop=stop)
 
 
 @contextlib.asynccontextmanager
@@ -72,7 +78,10 @@ async def running(
         ),
     )
     try:
-        async with models(config, keys, environ) as (providers, clients), _kept_up(store.upkeep):
+        async with (
+            models(config, keys, environ) as (providers, clients),
+            _going_on(_keep_up(store.upkeep)),
+        ):
             made_of = partial(
                 Builder,
                 store,
@@ -87,11 +96,13 @@ async def running(
                 tools = (*tools, MemoryTool(memory, profile=config.memory.profile))
             memories = {} if memory is None else {str(config.memory.provider): memory}
             builder = made_of(tools=Toolsets(tools))
+            identities = Identities(store, clock)
             async with (
                 _closed_after(memories),
                 running_app(store, builder, config, clock=clock, memories=memories) as app,
+                _going_on(identities.run()),
             ):
-                yield Roost(store, app, create_app(version=__version__))
+                yield Roost(config, store, app, identities)
     finally:
         await store.close()
 
@@ -165,9 +176,10 @@ def _unlimited() -> aiohttp.TCPConnector:
 
 
 @contextlib.asynccontextmanager
-async def _kept_up(upkeep: Upkeep) -> AsyncGenerator[None]:
+async def _going_on(work: Coroutine[None, None, None]) -> AsyncGenerator[None]:
+    """Beside the block, until that ends."""
     # Not a task group: that would wrap whatever error ends the block.
-    task = asyncio.create_task(_keep_up(upkeep))
+    task = asyncio.create_task(work)
     try:
         yield
     finally:

@@ -14,17 +14,22 @@ from tests.e2e.command import Roost
 async def test_start_says_where_it_listens_and_where_its_data_is(roost: Roost) -> None:
     data = roost.home / ".local" / "share" / "roost"
     async with roost.running() as server:
-        assert server.greeting.splitlines() == [
-            f"Roost {__version__}",
-            f"  Address  http://127.0.0.1:{server.port}",
-            f"  Data     {data}",
-            "Stop with Ctrl-C.",
-        ]
+        name, address, folder, link, stop = server.greeting.splitlines()
+        assert name == f"Roost {__version__}"
+        assert address == f"  Address  http://127.0.0.1:{server.port}"
+        assert folder == f"  Data     {data}"
+        assert link.startswith(f"  Sign in  http://127.0.0.1:{server.port}/sign-in#")
+        assert stop == "Stop with Ctrl-C."
         assert await server.get("/healthz") == (200, {"status": "ok", "version": __version__})
         status, problem = await server.get("/nowhere")
         assert (status, problem) == (
             404,
-            {"title": "Not Found", "status": 404, "detail": "There is nothing at /nowhere."},
+            {
+                "type": "about:blank",
+                "title": "Not Found",
+                "status": 404,
+                "detail": "There is nothing at /nowhere.",
+            },
         )
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
 

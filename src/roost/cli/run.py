@@ -11,7 +11,7 @@ from roost import __version__
 from roost.cli import terminal
 from roost.core.config import Config
 from roost.core.keys import Key
-from roost.http.server import address, bind, serve
+from roost.http.server import address, bind, serve, tls_of
 from roost.wiring import running
 
 
@@ -30,20 +30,27 @@ async def _run(
     # the first is rather than only that a port is taken.
     async with running(config, keys, environ) as roost:
         with bind(config.server.host, config.server.port) as listener:
+            tls = tls_of(config.server)
+            where = address(listener, scheme="http" if tls is None else "https")
+            link = await roost.identities.first_link()
 
             def ready() -> None:
-                roost.store.announce(address(listener))
+                roost.store.announce(where)
                 out.print(f"Roost {__version__}")
-                out.print(f"  Address  {address(listener)}")
-                out.print(f"  Data     {config.data}")
+                out.print(f"  Address  {where}", soft_wrap=True)
+                out.print(f"  Data     {config.data}", soft_wrap=True)
+                if link is not None:
+                    said = f"  Sign in  {where}/sign-in#{link.reveal()}"
+                    out.print(said, soft_wrap=True, markup=False, highlight=False)
                 out.print("Stop with Ctrl-C.")
 
             await serve(
-                roost.web,
+                roost.web(stop),
                 listener,
                 ready=ready,
                 stop=stop,
                 log_requests=config.log.level == "debug",
+                tls=tls,
             )
     out.print("Stopped.")
     terminal.leave_if_stuck()

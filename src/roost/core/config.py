@@ -46,9 +46,16 @@ from roost.core.settings import (
 
 
 class ServerConfig(msgspec.Struct, frozen=True):
+    """`names` are those that Roost is reached by besides its address; `proxies` are the addresses
+    whose word counts on where a request came from."""
+
     host: str = "127.0.0.1"
     port: Port = Port(7667)
     grace: timedelta = timedelta(seconds=10)
+    names: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
 
 class LogConfig(msgspec.Struct, frozen=True):

@@ -1,18 +1,77 @@
 """The ASGI application: every path that Roost answers."""
 
+import asyncio
+from collections.abc import Sequence
+
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from roost import __version__
+from roost.core.config import ServerConfig
+from roost.http import approvals, auth, events, history, pages, sessions, transfer, turns, usage
+from roost.http import routes as places
+from roost.http.calls import Callers
+from roost.http.endpoint import Answer, Endpoint, routes
+from roost.http.openapi import document
+from roost.http.origins import OwnNames
 from roost.http.problems import HANDLERS
+from roost.http.stream import Pace
+from roost.runtime.app import App
+from roost.runtime.identities import Identities
+
+ENDPOINTS: Sequence[Endpoint] = (
+    *auth.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *history.ENDPOINTS,
+    *turns.ENDPOINTS,
+    *events.ENDPOINTS,
+    *approvals.ENDPOINTS,
+    *places.ENDPOINTS,
+    *transfer.ENDPOINTS,
+    *usage.ENDPOINTS,
+)
 
 
-def create_app(*, version: str) -> Starlette:
-    health = msgspec.json.encode({"status": "ok", "version": version})
+def create_app(
+    app: App,
+    identities: Identities,
+    config: ServerConfig,
+    *,
+    stop: asyncio.Event,
+    pace: Pace = Pace(),  # noqa: B008 (frozen)
+) -> Starlette:
+    """`stop` is set when the server is to stop: streams end then."""
+    callers = Callers(app, identities, stop=stop, pace=pace)
+    return Starlette(
+        routes=[
+            *_states(app),
+            Route("/api/openapi.json", _fixed(document(ENDPOINTS, version=__version__))),
+            *pages.ROUTES,
+            *routes(ENDPOINTS, callers),
+        ],
+        middleware=[Middleware(OwnNames, names=(config.host, *config.names))],
+        exception_handlers=HANDLERS,
+    )
 
-    async def healthz(_: Request) -> Response:
-        return Response(health, media_type="application/json")
 
-    return Starlette(routes=[Route("/healthz", healthz)], exception_handlers=HANDLERS)
+def _states(app: App) -> list[Route]:
+    health = msgspec.json.encode({"status": "ok", "version": __version__})
+    ready = msgspec.json.encode({"status": "ready"})
+
+    async def readyz(_: Request) -> Response:
+        """Whether the store answers; if not, its error does."""
+        await app.parts.store.settings.get("ready")
+        return Response(ready, media_type="application/json")
+
+    return [Route("/healthz", _fixed(health)), Route("/readyz", readyz)]
+
+
+def _fixed(body: bytes) -> Answer:
+    async def answer(_: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answer

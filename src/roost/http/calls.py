@@ -1,15 +1,21 @@
 """Who makes a request: a browser that signed in, or a program with a token."""
 
-from http import HTTPStatus
-from typing import NamedTuple
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request
 
+from roost.core.errors import AccessRefused, NotSignedIn, StoreError
+from roost.core.identities import Principal, Scope
 from roost.http.origins import check_origin, is_secure
-from roost.http.problems import ProblemError
+from roost.http.stream import EventStream, Pace
 from roost.runtime.account import Account
 from roost.runtime.app import App
-from roost.runtime.identities import Identities, Principal, Scope
+from roost.runtime.identities import Identities
+
+E = TypeVar("E")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -18,8 +24,7 @@ class Call(NamedTuple):
     """What a handler gets: who asks, and what they can do."""
 
     request: Request
-    app: App
-    identities: Identities
+    callers: "Callers"
     principal: Principal | None
 
     @property
@@ -29,37 +34,62 @@ class Call(NamedTuple):
 
     @property
     def account(self) -> Account:
-        return self.app.of(self.who.user.id)
+        return self.callers.app.of(self.who.user.id)
+
+    @property
+    def identities(self) -> Identities:
+        return self.callers.identities
+
+    @property
+    def address(self) -> str:
+        """Where the request came from, as far as we know."""
+        return self.request.client.host if self.request.client else ""
+
+    def stream(
+        self,
+        source: AbstractAsyncContextManager[AsyncIterator[E]],
+        encode: Callable[[E], bytes],
+    ) -> EventStream[E]:
+        callers = self.callers
+        return EventStream(source, encode, stop=callers.stop, holds=self.holds, pace=callers.pace)
+
+    async def holds(self) -> bool:
+        """Whether who asks would still be let in: what is open for long asks again."""
+        try:
+            return (await self.callers.principal(self.request)).user.id == self.who.user.id
+        except AccessRefused:
+            return False
+        except StoreError:
+            return True  # nobody can say just now
 
 
 class Callers:
-    def __init__(self, app: App, identities: Identities) -> None:
-        self._app = app
-        self._identities = identities
+    """`stop` is set when the server stops: what would go on for long ends then."""
+
+    def __init__(
+        self, app: App, identities: Identities, *, stop: asyncio.Event, pace: Pace
+    ) -> None:
+        self.app = app
+        self.identities = identities
+        self.stop = stop
+        self.pace = pace
 
     async def identify(self, request: Request, scope: Scope | None) -> Call:
         """Refuse whoever may not call this. `scope` None is for anyone, from our own pages."""
-        principal = None if scope is None else await self._principal(request)
+        principal = None if scope is None else await self.principal(request)
         if request.method not in SAFE and (principal is None or principal.via == "browser"):
             check_origin(request, required=principal is not None)
-        if principal is not None and scope is not None and not principal.may(scope):
-            said = f"This needs the scope {scope}, which you don't have."
-            raise ProblemError(HTTPStatus.FORBIDDEN, said)
-        return Call(request, self._app, self._identities, principal)
+        if principal is not None and scope is not None:
+            principal.need(scope)
+        return Call(request, self, principal)
 
-    async def _principal(self, request: Request) -> Principal:
+    async def principal(self, request: Request) -> Principal:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if token and kind.lower() == "bearer":
-            found = await self._identities.authenticate(bearer=token.strip())
-        elif cookie := request.cookies.get(cookie_name(request)):
-            found = await self._identities.authenticate(cookie=cookie)
-        else:
-            found = None
-        if found is None:
-            said = "Sign in first, or send a token: Authorization: Bearer …"
-            headers = {"WWW-Authenticate": "Bearer"}
-            raise ProblemError(HTTPStatus.UNAUTHORIZED, said, headers)
-        return found
+            return await self.identities.authenticate(bearer=token.strip())
+        if cookie := request.cookies.get(cookie_name(request)):
+            return await self.identities.authenticate(cookie=cookie)
+        raise NotSignedIn
 
 
 def cookie_name(request: Request) -> str:

@@ -4,15 +4,14 @@
         \"\"\"Give a session a title.\"\"\"
 
 `call` is who asks. A name that the path has is read from there, `query` from the query string,
-`body` from a JSON body; a parameter marked with `Header` from that header. What is returned is
-JSON; None is an empty answer. Everything that is wrong with a request is a problem (400 and up)
-before the handler runs.
+`body` from a JSON body, which may be left out if it needs nothing; a parameter marked with `Header`
+from that header. What is returned is JSON; None is an empty answer. Everything that is wrong with a
+request is a problem (400 and up) before the handler runs.
 """
 
 import asyncio
-import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
@@ -21,28 +20,39 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from roost.core.identities import Scope
 from roost.core.ids import (
+    API_TOKEN_ID,
     APPROVAL_ID,
     BLOB_ID,
     FACT_ID,
     MESSAGE_ID,
     SESSION_ID,
+    SIGN_IN_ID,
     TURN_ID,
+    USER_ID,
+    ApiTokenId,
     ApprovalId,
     BlobId,
     FactId,
     MessageId,
     RuleId,
     SessionId,
+    SignInId,
     TurnId,
+    UserId,
 )
-from roost.http.calls import Call, Callers, Scope
+from roost.http.calls import Call, Callers
 from roost.http.problems import ProblemError
 
 BODY_LIMIT = 1 << 20
 BODY_SECONDS = 30.0
 
+_CLOSE = {"Connection": "close"}
+"""After a body that was not read to its end: the rest of it is not waited for."""
+
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Answer = Callable[[Request], Awaitable[Response]]
 
 PATTERNS: Mapping[object, str] = {
     SessionId: SESSION_ID,
@@ -51,6 +61,9 @@ PATTERNS: Mapping[object, str] = {
     ApprovalId: APPROVAL_ID,
     FactId: FACT_ID,
     BlobId: BLOB_ID,
+    SignInId: SIGN_IN_ID,
+    ApiTokenId: API_TOKEN_ID,
+    UserId: USER_ID,
     RuleId: r"^rul_[0-9a-z_]{1,64}$(?!\n)",
 }
 """What an id in a path looks like; one that does not is not found."""
@@ -63,14 +76,15 @@ class Header(NamedTuple):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """`scope` is what a token needs to call it; None is open to anyone. `answers` is the media type
-    of what is not JSON."""
+    """`scope` is what a token needs to call it; None is open to anyone. `takes` and `answers` are
+    the media types of what is not JSON; a body of such a kind is the handler's to read."""
 
     method: Method
     path: str
     handler: Callable[..., Awaitable[object]]
     scope: Scope | None
     status: int
+    takes: str | None
     answers: str | None
     limit: int
     names: tuple[str, ...]
@@ -80,8 +94,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     returns: Any
 
     @property
-    def summary(self) -> str:
-        return inspect.cleandoc(self.handler.__doc__ or "").partition("\n")[0]
+    def body_optional(self) -> bool:
+        body = self.kinds.get("body")
+        if not isinstance(body, type) or not issubclass(body, msgspec.Struct):
+            return False
+        return not any(field.required for field in msgspec.structs.fields(body))
 
 
 def endpoint(
@@ -91,6 +108,7 @@ def endpoint(
     *,
     scope: Scope | None,
     status: int | None = None,
+    takes: str | None = None,
     answers: str | None = None,
     limit: int = BODY_LIMIT,
 ) -> Endpoint:
@@ -111,6 +129,7 @@ def endpoint(
         handler=handler,
         scope=scope,
         status=status or (204 if returns is type(None) else 200),
+        takes=takes,
         answers=answers,
         limit=limit,
         names=tuple(re.findall(r"{(\w+)(?::path)?}", path)),
@@ -121,13 +140,22 @@ def endpoint(
 
 
 def routes(endpoints: Iterable[Endpoint], callers: Callers) -> list[Route]:
-    """One route for each path: Starlette tells which methods it takes."""
-    return [
-        Route(each.path, _answering(each, callers), methods=[each.method]) for each in endpoints
-    ]
+    """One route for each path, so that Starlette can tell which methods it takes."""
+    paths: dict[str, dict[str, Answer]] = {}
+    for each in endpoints:
+        paths.setdefault(each.path, {})[each.method] = _answering(each, callers)
+    return [Route(path, _by_method(answers), methods=[*answers]) for path, answers in paths.items()]
 
 
-def _answering(endpoint: Endpoint, callers: Callers) -> Callable[[Request], Awaitable[Response]]:
+def _by_method(answers: Mapping[str, Answer]) -> Answer:
+    async def answer(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await answers[method](request)
+
+    return answer
+
+
+def _answering(endpoint: Endpoint, callers: Callers) -> Answer:
     read = _Reader(endpoint)
     encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -152,6 +180,7 @@ class _Reader:
         self._query = cast("type[msgspec.Struct] | None", kinds.get("query"))
         body = kinds.get("body")
         self._body = None if body is None else msgspec.json.Decoder(body)
+        self._may_lack_body = endpoint.body_optional
         self._patterns = {
             name: re.compile(PATTERNS[kinds[name]])
             for name in endpoint.names
@@ -183,6 +212,8 @@ class _Reader:
         return text
 
     async def _read_body(self, request: Request, decoder: msgspec.json.Decoder[Any]) -> object:
+        if self._may_lack_body and _is_empty(request):
+            return decoder.decode(b"{}")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             said = "Send JSON, with the content type application/json."
@@ -196,30 +227,46 @@ class _Reader:
             raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is not JSON: {error}.") from error
 
 
+def _is_empty(request: Request) -> bool:
+    headers = request.headers
+    return "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
+
+
 async def read_body(request: Request, limit: int) -> bytes:
     """All of it, if it is neither too large nor too slow."""
+    return b"".join([chunk async for chunk in body_chunks(request, limit)])
+
+
+async def body_chunks(
+    request: Request, limit: int, *, seconds: float = BODY_SECONDS
+) -> AsyncGenerator[bytes]:
+    """The body as it comes, up to `limit` bytes, `seconds` in all."""
     declared = request.headers.get("content-length", "0")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise _too_large(limit)
-    body = bytearray()
+        raise too_large(limit)
+    size = 0
+    until = asyncio.get_running_loop().time() + seconds
+    chunks = request.stream()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limit:
-                    raise _too_large(limit)
+        while True:
+            async with asyncio.timeout_at(until):
+                chunk = await anext(chunks)
+            size += len(chunk)
+            if size > limit:
+                raise too_large(limit)
+            yield chunk
+    except StopAsyncIteration:
+        return
     except TimeoutError:
         said = "The body took too long to arrive."
-        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said) from None
+        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said, _CLOSE) from None
     except ClientDisconnect:
         raise ProblemError(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
-    return bytes(body)
 
 
-def _too_large(limit: int) -> ProblemError:
-    return ProblemError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes."
-    )
+def too_large(limit: int) -> ProblemError:
+    said = f"The body is larger than {limit} bytes."
+    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said, _CLOSE)
 
 
 def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
@@ -234,4 +281,4 @@ def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
         raise ProblemError(HTTPStatus.BAD_REQUEST, f"The query is wrong: {error}.") from error
 
 
-__all__ = ["Call", "Endpoint", "Header", "endpoint", "read_body", "routes"]
+__all__ = ["Call", "Endpoint", "Header", "body_chunks", "endpoint", "read_body", "routes"]

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, cast, get_origin
 
 import msgspec
 from starlette.responses import Response
@@ -48,7 +48,7 @@ def _kinds(endpoint: Endpoint) -> Iterable[object]:
 
 
 def _is_json(endpoint: Endpoint) -> bool:
-    returns = endpoint.returns
+    returns = get_origin(endpoint.returns) or endpoint.returns
     is_response = isinstance(returns, type) and issubclass(returns, Response)
     return returns is not type(None) and not is_response
 
@@ -68,7 +68,10 @@ def _operation(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[s
         operation["description"] = description.strip()
     if "body" in endpoint.kinds:
         content = {"application/json": {"schema": schemas[_key(endpoint.kinds["body"])]}}
-        operation["requestBody"] = {"required": True, "content": content}
+        required = not endpoint.body_optional
+        operation["requestBody"] = {"required": required, "content": content}
+    elif endpoint.takes is not None:
+        operation["requestBody"] = {"required": True, "content": {endpoint.takes: {}}}
     return operation
 
 
@@ -104,10 +107,10 @@ def _responses(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[s
     elif endpoint.answers is not None:
         done["content"] = {endpoint.answers: {"schema": {"type": "string"}}}
     problem = {MEDIA_TYPE: {"schema": schemas[_key(Problem)]}}
-    return {str(endpoint.status): done} | {
-        str(int(status)): {"description": status.phrase, "content": problem}
-        for status in _problems(endpoint)
-    }
+    responses: dict[str, object] = {str(endpoint.status): done}
+    for status in _problems(endpoint):
+        responses[str(int(status))] = {"description": status.phrase, "content": problem}
+    return responses
 
 
 def _problems(endpoint: Endpoint) -> list[HTTPStatus]:
@@ -126,7 +129,7 @@ def _problems(endpoint: Endpoint) -> list[HTTPStatus]:
             HTTPStatus.BAD_GATEWAY,
             HTTPStatus.INSUFFICIENT_STORAGE,
         ]
-    if "body" in endpoint.kinds:
+    if "body" in endpoint.kinds or endpoint.takes is not None:
         found += [
             HTTPStatus.REQUEST_TIMEOUT,
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

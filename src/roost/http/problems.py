@@ -41,6 +41,12 @@ _STATUSES: Mapping[type[errors.RoostError], HTTPStatus] = {
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.Fenced: HTTPStatus.CONFLICT,
+    errors.AccessRefused: HTTPStatus.FORBIDDEN,
+    errors.NotSignedIn: HTTPStatus.UNAUTHORIZED,
+    errors.SignInRefused: HTTPStatus.FORBIDDEN,
+    errors.TooManyTries: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.Budget: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.DataFolderError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SummaryFailed: HTTPStatus.BAD_GATEWAY,
     errors.WorkspaceError: HTTPStatus.CONFLICT,
     errors.ConfigError: HTTPStatus.BAD_REQUEST,
@@ -89,9 +95,15 @@ async def _problem(_: Request, error: Exception) -> Response:
 async def _known(_: Request, error: Exception) -> Response:
     """An error of ours: its words are for people, its kind for programs."""
     assert isinstance(error, errors.RoostError)
-    wait = error.facts.get("retry_after")
-    headers = {"Retry-After": str(math.ceil(wait))} if isinstance(wait, int | float) else None
-    return respond(status_of(error), str(error), code=error.code, headers=headers)
+    return respond(status_of(error), str(error), code=error.code, headers=_headers(error))
+
+
+def _headers(error: errors.RoostError) -> Mapping[str, str]:
+    if isinstance(error, errors.NotSignedIn):
+        return {"WWW-Authenticate": "Bearer"}
+    name = "seconds" if isinstance(error, errors.TooManyTries) else "retry_after"
+    wait = error.facts.get(name)
+    return {"Retry-After": str(math.ceil(wait))} if isinstance(wait, int | float) else {}
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -5,15 +5,43 @@ import contextlib
 import errno
 import os
 import socket
+import ssl
 from collections.abc import Callable, Generator
+from typing import NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from roost.core.errors import AddressUnusable, PortTaken
+from roost.core.config import ServerConfig
+from roost.core.errors import AddressUnusable, ConfigError, PortTaken
+from roost.http.connection import Connection
 
 # Requests that are still running after this are cancelled.
 _GRACE_SECONDS = 10
+_KEEP_ALIVE_SECONDS = 60
+
+
+class Tls(NamedTuple):
+    """The files of a certificate and of its key."""
+
+    cert: str
+    key: str
+
+
+def tls_of(config: ServerConfig) -> Tls | None:
+    """Checked before anything is served: uvicorn would only say that something is wrong."""
+    if config.tls_cert is None and config.tls_key is None:
+        return None
+    if config.tls_cert is None or config.tls_key is None:
+        raise ConfigError("TLS needs both server.tls_cert and server.tls_key.")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            config.tls_cert, config.tls_key
+        )
+    except (OSError, ssl.SSLError) as error:
+        said = f"The files of server.tls_cert and server.tls_key can't be used: {error.strerror}."
+        raise ConfigError(said) from error
+    return Tls(config.tls_cert, config.tls_key)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -30,9 +58,9 @@ def bind(host: str, port: int) -> socket.socket:
         raise AddressUnusable(reason, host=host, port=port) from error
 
 
-def address(listener: socket.socket) -> str:
+def address(listener: socket.socket, *, scheme: str = "http") -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 async def serve(
@@ -42,15 +70,22 @@ async def serve(
     ready: Callable[[], None],
     stop: asyncio.Event,
     log_requests: bool,
+    tls: Tls | None = None,
 ) -> None:
     """Answer requests until `stop` is set; call `ready` once the first can be answered."""
     config = uvicorn.Config(
         app,
+        http=Connection,
+        ws="none",
         lifespan="off",
         log_config=None,
         access_log=log_requests,
         server_header=False,
+        proxy_headers=False,  # uvicorn would believe anyone on this machine
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
+        ssl_certfile=None if tls is None else tls.cert,
+        ssl_keyfile=None if tls is None else tls.key,
     )
     await _Server(config, ready, stop).serve([listener])
 

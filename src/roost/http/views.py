@@ -3,6 +3,17 @@
 import msgspec
 
 from roost.core.approvals import Approval, ApprovalKind, ApprovalState, Asked
+from roost.core.events import (
+    Changed,
+    Cursor,
+    Deltas,
+    Event,
+    Noticed,
+    Rewound,
+    SessionEvent,
+    Snapshot,
+    Streamed,
+)
 from roost.core.ids import (
     ApprovalId,
     MessageId,
@@ -201,3 +212,75 @@ def approval_view(approval: Approval) -> ApprovalView:
         answered_at=approval.answered_at,
         answered_on=approval.answered_on,
     )
+
+
+class SnapshotView(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
+    """A session as it stood at one moment, with what its attempt has streamed so far."""
+
+    cursor: Cursor
+    session: SessionView
+    messages: tuple[MessageView, ...]
+    queue: tuple[TurnView, ...]
+    turn: TurnView | None
+    calls: tuple[CallView, ...]
+    approvals: tuple[ApprovalView, ...]
+    deltas: tuple[Deltas, ...]
+
+
+def snapshot_view(snapshot: Snapshot) -> SnapshotView:
+    return SnapshotView(
+        cursor=snapshot.cursor,
+        session=session_view(snapshot.session),
+        messages=tuple(map(message_view, snapshot.messages)),
+        queue=tuple(map(turn_view, snapshot.queue)),
+        turn=None if snapshot.turn is None else turn_view(snapshot.turn),
+        calls=tuple(map(call_view, snapshot.calls)),
+        approvals=tuple(map(approval_view, snapshot.approvals)),
+        deltas=snapshot.deltas,
+    )
+
+
+class ChangedView(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="changed",
+    omit_defaults=True,
+):
+    """One revision: its events, and what they name as it is now."""
+
+    cursor: Cursor
+    at: int
+    events: tuple[Event, ...]
+    messages: tuple[MessageView, ...] = ()
+    turns: tuple[TurnView, ...] = ()
+    calls: tuple[CallView, ...] = ()
+    approvals: tuple[ApprovalView, ...] = ()
+    session: SessionView | None = None
+
+
+def changed_view(changed: Changed) -> ChangedView:
+    return ChangedView(
+        cursor=changed.cursor,
+        at=changed.at,
+        events=changed.events,
+        messages=tuple(map(message_view, changed.messages)),
+        turns=tuple(map(turn_view, changed.turns)),
+        calls=tuple(map(call_view, changed.calls)),
+        approvals=tuple(map(approval_view, changed.approvals)),
+        session=None if changed.session is None else session_view(changed.session),
+    )
+
+
+EventView = SnapshotView | ChangedView | Streamed | Rewound | Noticed
+
+
+def event_view(event: SessionEvent) -> EventView:
+    match event:
+        case Snapshot():
+            return snapshot_view(event)
+        case Changed():
+            return changed_view(event)
+        case _:
+            return event

@@ -4,10 +4,12 @@ import asyncio
 import socket
 
 import pytest
+from starlette.applications import Starlette
 
 from roost.core.errors import AddressUnusable, PortTaken
-from roost.http.app import create_app
 from roost.http.server import address, bind, serve
+
+NOTHING = Starlette()
 
 
 def test_port_zero_takes_a_free_port() -> None:
@@ -48,9 +50,8 @@ async def test_stopping_frees_the_port() -> None:
     ready, stop = asyncio.Event(), asyncio.Event()
     listener = bind("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    app = create_app(version="1")
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-        tasks.create_task(serve(app, listener, ready=ready.set, stop=stop, log_requests=False))
+        tasks.create_task(serve(NOTHING, listener, ready=ready.set, stop=stop, log_requests=False))
         await ready.wait()
         stop.set()
     bind("127.0.0.1", port).close()
@@ -61,7 +62,7 @@ async def test_stop_before_the_start_serves_nothing() -> None:
     stop.set()
     async with asyncio.timeout(10):
         await serve(
-            create_app(version="1"),
+            NOTHING,
             bind("127.0.0.1", 0),
             ready=lambda: None,
             stop=stop,

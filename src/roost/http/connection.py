@@ -1,0 +1,64 @@
+"""One connection of a client, as uvicorn serves it, with limits of its own."""
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from starlette.types import Scope
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_SECONDS = 20.0
+HEAD_BYTES = 64 << 10
+"""Of a request's first line and headers, which uvicorn would collect without end."""
+
+_ABORT_SECONDS = 1.0
+_KEY = "roost.connection"
+
+
+class Connection(HttpToolsProtocol):
+    """Whoever takes too long or too much to say what they want is hung up on. What serves a request
+    can hang up too: closing alone would wait until the client has read everything."""
+
+    _head: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head_bytes > HEAD_BYTES:
+            self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._await_head()
+        self.scope["extensions"] = {_KEY: {"abort": self.transport.abort}}
+
+    def on_headers_complete(self) -> None:
+        self._head_came()
+        super().on_headers_complete()
+
+    def _await_head(self) -> None:
+        if self._head is None:
+            self._head_bytes = 0
+            self._head = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _head_came(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+
+async def abort(scope: Scope, gone: "asyncio.Task[str]") -> None:
+    """Hang up on whoever does not read, and wait until uvicorn knows."""
+    extensions = cast("dict[str, dict[str, Callable[[], None]]]", scope.get("extensions") or {})
+    if _KEY in extensions:
+        extensions[_KEY]["abort"]()
+        await asyncio.wait([gone], timeout=_ABORT_SECONDS)

@@ -1,0 +1,157 @@
+"""Server-sent events: what happens, told to whoever listens for as long as they do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+import structlog
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from roost.http.connection import abort
+
+log = structlog.stdlib.get_logger("roost.http")
+
+E = TypeVar("E")
+
+MEDIA_TYPE = "text/event-stream"
+_HEADERS = [
+    (b"content-type", MEDIA_TYPE.encode()),
+    (b"cache-control", b"no-store"),
+    # A proxy that collects answers before it passes them on would hold back every event.
+    (b"x-accel-buffering", b"no"),
+]
+_RETRY_MS = 1500
+_HEARTBEAT = b":\n\n"
+_LAST_WORDS_SECONDS = 1.0
+
+
+class Pace(NamedTuple):
+    """A sign of life every `heartbeat` seconds; whoever does not read for `patience` is dropped."""
+
+    heartbeat: float = 15.0
+    patience: float = 30.0
+
+
+class End(msgspec.Struct, frozen=True):
+    """Why a stream ends: its session is `gone`, who listens has `signed_out`, the server `stops` or
+    had a `failure`. After the last two it is worth to come back, with the last event's id."""
+
+    reason: str
+
+
+def event(kind: str, data: bytes, id: str | None = None) -> bytes:
+    """Data is one line: JSON as msgspec writes it has no line breaks."""
+    named = b"" if id is None else b"id: %b\n" % id.encode()
+    return b"%bevent: %b\ndata: %b\n\n" % (named, kind.encode(), data)
+
+
+class EventStream(Response, Generic[E]):
+    """Written event by event, straight to the connection: between two of them nothing is kept
+    but what the source keeps."""
+
+    def __init__(
+        self,
+        source: AbstractAsyncContextManager[AsyncIterator[E]],
+        encode: Callable[[E], bytes],
+        *,
+        stop: asyncio.Event,
+        holds: Callable[[], Awaitable[bool]],
+        pace: Pace,
+    ) -> None:
+        """`holds` says at every heartbeat whether who listens still may."""
+        self._source = source
+        self._encode = encode
+        self._stop = stop
+        self._holds = holds
+        self._pace = pace
+        self._writing_since: float | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Whatever is refused is refused on the way in, while the answer can still be a problem.
+        async with self._source as events:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+                return
+            gone = asyncio.create_task(_disconnected(receive))
+            try:
+                reason = await self._until_over(events, gone, send)
+                if not gone.done() and not (reason and await _last_words(send, reason)):
+                    await abort(scope, gone)
+            finally:
+                gone.cancel()
+
+    async def _until_over(
+        self, events: AsyncIterator[E], gone: "asyncio.Task[str]", send: Send
+    ) -> str:
+        """Why it is over; nothing if nobody listens."""
+        tasks = {
+            gone,
+            asyncio.create_task(self._write(events, send)),
+            asyncio.create_task(self._keep_alive(send)),
+            asyncio.create_task(self._stopped()),
+        }
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return _outcome(gone if gone in done else done.pop())
+        finally:
+            tasks.discard(gone)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _write(self, events: AsyncIterator[E], send: Send) -> str:
+        encode = self._encode
+        await self._put(send, b"retry: %d\n\n" % _RETRY_MS)
+        async for each in events:
+            await self._put(send, encode(each))
+        return "gone"
+
+    async def _put(self, send: Send, body: bytes) -> None:
+        self._writing_since = self._writing_since or asyncio.get_running_loop().time()
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        self._writing_since = None
+
+    async def _stopped(self) -> str:
+        await self._stop.wait()
+        return "stops"
+
+    async def _keep_alive(self, send: Send) -> str:
+        while True:
+            await asyncio.sleep(self._pace.heartbeat)
+            if not await self._holds():
+                return "signed_out"
+            if (since := self._writing_since) is None:
+                async with asyncio.timeout(self._pace.patience):
+                    await self._put(send, _HEARTBEAT)
+            elif asyncio.get_running_loop().time() - since > self._pace.patience:
+                return ""
+
+
+def _outcome(task: "asyncio.Task[str]") -> str:
+    try:
+        return task.result()
+    except TimeoutError:
+        return ""
+    except Exception:
+        log.exception("a stream of events failed")
+        return "failure"
+
+
+async def _disconnected(receive: Receive) -> str:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    return ""
+
+
+async def _last_words(send: Send, reason: str) -> bool:
+    data = msgspec.json.encode(End(reason))
+    try:
+        async with asyncio.timeout(_LAST_WORDS_SECONDS):
+            await send({"type": "http.response.body", "body": event("end", data)})
+    except TimeoutError:
+        return False
+    return True

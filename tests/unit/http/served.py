@@ -1,0 +1,246 @@
+"""A whole Roost served over HTTP, stopped, crashed and started again on the same port, and browsers
+and programs that talk to it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from roost.core.clock import SystemClock
+from roost.core.config import Config, ServerConfig
+from roost.core.events import Cursor, parse_cursor
+from roost.core.ids import SessionId, UserId
+from roost.http.app import create_app
+from roost.http.server import bind, serve
+from roost.http.stream import Pace
+from roost.http.views import EventView
+from roost.runtime.identities import Identities
+from roost.testing.models import ModelServer
+from roost.tools.base import Tool
+from tests.engine import ECHO, Engine, config_for
+
+SECONDS = 20
+
+
+class Served:
+    """`engine` is what is served; `url` stays the same from start to start."""
+
+    def __init__(
+        self,
+        folder: Path,
+        models: ModelServer,
+        *,
+        tools: Sequence[Tool] = (ECHO,),
+        pace: Pace = Pace(),  # noqa: B008 (frozen)
+        server: ServerConfig | None = None,
+        config: Config | None = None,
+    ) -> None:
+        config = config or config_for(folder, models)
+        if server is not None:
+            config = msgspec.structs.replace(config, server=server)
+        self.engine = Engine(folder, models, clock=SystemClock(), tools=tools, config=config)
+        self._pace = pace
+        self._port = 0
+        self._stop = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> URL:
+        return URL.build(scheme="http", host="127.0.0.1", port=self._port)
+
+    async def start(self) -> None:
+        await self.engine.start()
+        self.identities = Identities(self.engine.store, self.engine.clock)
+        self._stop, ready = asyncio.Event(), asyncio.Event()
+        listener = bind("127.0.0.1", self._port)
+        self._port = listener.getsockname()[1]
+        app = create_app(
+            self.engine.app,
+            self.identities,
+            self.engine.config.server,
+            stop=self._stop,
+            pace=self._pace,
+        )
+        serving = serve(app, listener, ready=ready.set, stop=self._stop, log_requests=False)
+        self._serving = asyncio.create_task(serving)
+        async with asyncio.timeout(SECONDS):
+            await ready.wait()
+
+    async def stop(self) -> None:
+        """As after SIGTERM."""
+        self._stop.set()
+        await self._ended()
+        await self.engine.stop()
+
+    async def crash(self) -> None:
+        """As after `kill -9`: nothing more is written, and connections break."""
+        await self.engine.store.close()
+        self._stop.set()
+        await self._ended()
+        await self.engine.crash()
+
+    async def _ended(self) -> None:
+        if self._serving is not None:
+            async with asyncio.timeout(SECONDS):
+                await self._serving
+
+    # Who talks to it.
+
+    @asynccontextmanager
+    async def browser(self, user: UserId | None = None) -> AsyncGenerator["Client"]:
+        """One that is signed in, as the owner or as another user."""
+        secret = await self.identities.link(user or self.engine.owner.id)
+        async with self._client({"Origin": str(self.url.origin())}) as client:
+            assert await client.post("/api/sign-in", {"secret": secret.reveal()}) == (204, None)
+            yield client
+
+    @asynccontextmanager
+    async def program(self, *scopes: str, user: UserId | None = None) -> AsyncGenerator["Client"]:
+        owner = user or self.engine.owner.id
+        made = await self.identities.create_token(owner, name="test", scopes=scopes or ("chat",))
+        headers = {"Authorization": f"Bearer {made.secret.reveal()}"}
+        async with self._client(headers) as client:
+            yield client
+
+    @asynccontextmanager
+    async def stranger(self) -> AsyncGenerator["Client"]:
+        async with self._client({}) as client:
+            yield client
+
+    @asynccontextmanager
+    async def _client(self, headers: Mapping[str, str]) -> AsyncGenerator["Client"]:
+        jar = aiohttp.CookieJar(unsafe=True)  # cookies of a bare address too
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=SECONDS, sock_read=SECONDS)
+        async with aiohttp.ClientSession(
+            headers=headers, cookie_jar=jar, timeout=timeout
+        ) as connections:
+            yield Client(self, connections)
+
+
+class Told(NamedTuple):
+    """One server-sent event."""
+
+    kind: str
+    id: str | None
+    data: bytes
+
+    @property
+    def view(self) -> EventView:
+        return msgspec.json.decode(self.data, type=EventView)
+
+    @property
+    def cursor(self) -> Cursor:
+        assert self.id is not None
+        return parse_cursor(self.id)
+
+
+class Client:
+    def __init__(self, served: Served, connections: aiohttp.ClientSession) -> None:
+        self.served = served
+        self.connections = connections
+
+    async def ask(
+        self, method: str, path: str, body: object = None, **more: Any
+    ) -> tuple[int, Any]:  # noqa: ANN401
+        """The status, and the JSON of the answer if it has one."""
+        if body is not None:
+            more["json"] = body
+        url = self.served.url.join(URL(path))
+        async with self.connections.request(method, url, **more) as response:
+            data = await response.read()
+            return response.status, msgspec.json.decode(data) if data else None
+
+    async def get(self, path: str, **more: Any) -> Any:  # noqa: ANN401
+        status, answer = await self.ask("GET", path, **more)
+        assert status == 200, answer
+        return answer
+
+    async def post(self, path: str, body: object = None, **more: Any) -> tuple[int, Any]:  # noqa: ANN401
+        return await self.ask("POST", path, {} if body is None else body, **more)
+
+    async def session(self, **body: object) -> SessionId:
+        status, opened = await self.post("/api/sessions", {"title": "Session", **body})
+        assert status == 201, opened
+        return SessionId(cast("str", opened["id"]))
+
+    async def send(self, session: SessionId, text: str = "Hello", **more: object) -> dict[str, Any]:
+        status, turn = await self.post(f"/api/sessions/{session}/turns", {"text": text, **more})
+        assert status == 202, turn
+        return turn
+
+    @asynccontextmanager
+    async def events(self, path: str, *, after: str | None = None) -> AsyncGenerator["EventReader"]:
+        headers = {} if after is None else {"Last-Event-ID": after}
+        url = self.served.url.join(URL(path))
+        async with AsyncExitStack() as stack:
+            response = await stack.enter_async_context(self.connections.get(url, headers=headers))
+            assert response.status == 200, await response.text()
+            assert response.content_type == "text/event-stream"
+            yield EventReader(response)
+            response.close()  # what is still to come is not read
+
+    def watch(
+        self, session: SessionId, *, after: str | None = None
+    ) -> AbstractAsyncContextManager["EventReader"]:
+        return self.events(f"/api/sessions/{session}/events", after=after)
+
+
+class EventReader:
+    """Reads whole events; what is cut off in the middle of one is lost, as in a browser."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.response = response
+        self._buffer = b""
+
+    def __aiter__(self) -> AsyncIterator[Told]:
+        return self
+
+    async def __anext__(self) -> Told:
+        async with asyncio.timeout(SECONDS):
+            while (told := self._take()) is None:
+                chunk = await self.response.content.readany()
+                if not chunk:
+                    raise StopAsyncIteration
+                self._buffer += chunk
+        return told
+
+    async def read(self, size: int) -> list[Told]:
+        """The events within the next bytes, of which the last may be cut."""
+        async with asyncio.timeout(SECONDS):
+            while len(self._buffer) < size and (chunk := await self.response.content.read(size)):
+                self._buffer += chunk
+        self._buffer = self._buffer[:size]
+        found: list[Told] = []
+        while (told := self._take()) is not None:
+            found.append(told)
+        return found
+
+    def _take(self) -> Told | None:
+        while b"\n\n" in self._buffer:
+            block, _, self._buffer = self._buffer.partition(b"\n\n")
+            fields = dict(_field(line) for line in block.split(b"\n"))
+            if b"data" in fields:
+                id = fields.get(b"id")
+                return Told(
+                    fields[b"event"].decode(), None if id is None else id.decode(), fields[b"data"]
+                )
+        return None
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name, value.removeprefix(b" ")
+
+
+@asynccontextmanager
+async def started(served: Served) -> AsyncGenerator[Served]:
+    await served.start()
+    try:
+        yield served
+    finally:
+        await served.stop()

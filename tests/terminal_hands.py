@@ -1,6 +1,7 @@
 """The terminal tools as an agent uses them: real shells in real boxes."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -76,6 +77,9 @@ class Hands:
             output = await self._tools["terminal"].run(arguments, self._context(allowed, user))
         return plain_text(output.content)
 
+    async def raw(self, arguments: str) -> str:
+        return plain_text((await self._tools["terminal"].run(arguments, self._context())).content)
+
     async def intent(self, command: str, **given: object) -> Intent:
         arguments = msgspec.json.encode({"command": command, **given}).decode()
         intent = await self._tools["terminal"].intent(arguments, self._context())
@@ -128,6 +132,11 @@ class Hands:
     async def _end(self, user: UserId, session: SessionId, text: str) -> None:
         self.ended.append((session, text))
         self.heard.set()
+
+
+def endless() -> str:
+    """A command that nobody else on this machine runs."""
+    return f"sleep {10**6 + secrets.randbelow(10**9)}"
 
 
 @asynccontextmanager

@@ -36,10 +36,10 @@ class TerminalTool:
         network: bool = False,
     ) -> str:
         """Run a command in this session's bash. Directory, variables and functions last from one
-        command to the next. What still runs after `wait` seconds goes on in the background, as what
-        is started with `background` does; `processes` looks after both, and `notify` tells you when
-        it ends. There is no network unless `network` is asked for; such a command has a fresh
-        shell."""
+        command to the next. What still runs after `wait` seconds (120) goes on in the background,
+        as what is started with `background` does; `processes` looks after both, and `notify` tells
+        you when it ends. There is no network unless `network` is asked for; such a command has a
+        fresh shell."""
         _check(command)
         workspace = await self._workspaces.of(context.user, context.session)
         with workspace.used():

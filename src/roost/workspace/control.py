@@ -6,6 +6,7 @@ import secrets
 import socket
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import structlog
@@ -35,7 +36,7 @@ POSIXLY_CORRECT=
 \set +o posix
 { builtin set +xve; builtin shopt -u inherit_errexit; } 2>/dev/null
 PROMPT_COMMAND=$__roost_d
-builtin printf '%s\0%s\0%s\0' "$__roost_n" "$__roost_s" "$PWD" >&FD
+builtin printf '%s\0%s\0' "$__roost_n" "$__roost_s" >&FD
 builtin export -p >&FD
 builtin printf '\0' >&FD
 while builtin read -r -d '' -u FD || builtin exit 125
@@ -60,11 +61,11 @@ eval "$__roost_d"
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a shell says after each command: which, how it went, and what it left behind."""
+    """What a shell says after each command: which, how it went, and what it exports, unless that is
+    very long."""
 
     number: int
     status: int
-    directory: str
     exported: str
 
 
@@ -78,7 +79,8 @@ class Control:
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._loop = asyncio.get_running_loop()
-        self._buffer = b""
+        self._fields: list[bytes] = []
+        self._field = bytearray()
         self._shell = 0
         self._is_open = True
         self._loop.add_reader(self._socket.fileno(), self._read)
@@ -88,6 +90,16 @@ class Control:
         """What an interactive bash is to be started with."""
         driver, first = self._text(_DRIVER), self._text(_FIRST)
         return {"PS1": "", "PROMPT_COMMAND": first, "__roost_d": driver}
+
+    @property
+    def directory(self) -> str | None:
+        """Where the shell is, by the kernel's word: its own could be anything. None if that is
+        gone, or the shell."""
+        try:
+            found = str(Path(f"/proc/{self._shell}/cwd").readlink())
+        except OSError:
+            return None
+        return None if not self._shell or found.endswith(" (deleted)") else found
 
     async def run(self, number: int, command: str) -> None:
         await self._send(f"run{number}", command)
@@ -135,22 +147,29 @@ class Control:
         return False
 
     def _take(self, data: bytes) -> None:
-        *fields, self._buffer = (self._buffer + data).split(b"\0")
-        whole = len(fields) // 4 * 4
-        for at in range(0, whole, 4):
-            self._report(*fields[at : at + 4])
-        self._buffer = b"\0".join([*fields[whole:], self._buffer])
-        if len(self._buffer) > _LARGEST:
-            log.warning("a shell says more than a shell would")
-            self._buffer = b""
+        first, *others = data.split(b"\0")
+        self._grow(first)
+        for part in others:
+            self._fields.append(bytes(self._field))
+            self._field.clear()
+            if len(self._fields) == 3:
+                number, status, exported = self._fields
+                self._fields.clear()
+                self._report(number, status, exported)
+            self._grow(part)
 
-    def _report(self, number: bytes, status: bytes, directory: bytes, exported: bytes) -> None:
+    def _grow(self, part: bytes) -> None:
+        """What is too long to be kept is as good as nothing."""
+        self._field += part
+        if len(self._field) > _LARGEST:
+            self._field.clear()
+
+    def _report(self, number: bytes, status: bytes, exported: bytes) -> None:
         prefix = f"{self._token}run".encode()
         if number.startswith(prefix) and number[len(prefix) :].isdigit() and status.isdigit():
             report = Report(
                 int(number[len(prefix) :][:18]),
                 int(status[:18]),
-                directory[:4096].decode("utf-8", "replace"),
                 exported.decode("utf-8", "surrogateescape"),
             )
             self._heard(report)

@@ -9,11 +9,11 @@ _LONGEST_ESCAPE = 4_096
 _ESCAPES = re.compile(
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"
-    rf"|[\]PX^_][^\x07\x1b]{{0,{_LONGEST_ESCAPE}}}(?:\x07|\x1b\\)"
+    rf"|[\]PX^_][^\x07\x1b\n]{{0,{_LONGEST_ESCAPE}}}(?:\x07|\x1b\\)"
     r"|[ -/]*[0-OQ-WYZ\\`-~]"
     r")"
 )
-_BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
+_BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)?\Z")
 _SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What has no shape of its own, and what makes text look like other text."""
@@ -48,6 +48,12 @@ class Plain:
     def rest(self) -> str:
         """The line that goes on, as it is now. What comes after it is the rest of that line, or a
         line of its own if it would have been written over it."""
+        # A string that has not ended may never do so: it hides nothing.
+        begun, self._escape = self._escape, ""
+        if begun[1:2] in ("]", "P", "X", "^", "_") and begun[1:]:
+            self._line += begun[2:]
+        else:
+            self._escape = begun
         line, self._line = self._settled(self._line), ""
         self._broken = bool(line) and not line.endswith("\n")
         return line

@@ -128,15 +128,15 @@ class Fresh:
 class Shell:
     """A bash that keeps its directory, variables and functions from one command to the next.
 
-    `directory` and `exported` are as of the end of the last command: enough to open another in its
-    place."""
+    `exported` is as of the end of the last command; with its directory it is enough to open another
+    in its place."""
 
-    def __init__(self, terminal: _Terminal, control: Control) -> None:
+    def __init__(self, terminal: _Terminal, control: Control, directory: str) -> None:
         self.tty = terminal.tty
-        self.directory = ""
         self.exported = ""
         self._terminal = terminal
         self._control = control
+        self._directory = directory
         self._number = 0
         self._reports: dict[int, asyncio.Future[Report]] = {}
         self._output: Output | None = None
@@ -170,7 +170,7 @@ class Shell:
             control.close()
             raise
         control.theirs.close()
-        shell = cls(_Terminal(child), control)
+        shell = cls(_Terminal(child), control, directory)
         try:
             async with asyncio.timeout(_OPEN_SECONDS):
                 shell.hear(await first)
@@ -184,6 +184,12 @@ class Shell:
             await shell.close()
             raise
         return shell
+
+    @property
+    def directory(self) -> str:
+        """Where it is now, or was last seen."""
+        self._directory = self._control.directory or self._directory
+        return self._directory
 
     @property
     def is_alive(self) -> bool:
@@ -219,8 +225,8 @@ class Shell:
         self._control.close()
 
     def hear(self, report: Report) -> None:
-        self.directory = report.directory
-        if len(report.exported) <= _LONGEST_EXPORT:
+        self._directory = self.directory
+        if report.exported.startswith("declare ") and len(report.exported) <= _LONGEST_EXPORT:
             self.exported = report.exported
         waiting = self._reports.pop(report.number, None)
         if waiting is not None and not waiting.done():

@@ -52,8 +52,7 @@ class Terminal:
         clock: Clock,
         changed: Callable[[], Awaitable[None]],
     ) -> None:
-        self.directory = ground.home.inside
-        """Of the shell, as of the end of the last command."""
+        self._directory = ground.home.inside
         self._home = ground.home.inside
         self._box = box
         self._processes = processes
@@ -64,6 +63,13 @@ class Terminal:
         self._exported = ""
         self._lock = asyncio.Lock()
         self._stopping: set[asyncio.Task[None]] = set()
+
+    @property
+    def directory(self) -> str:
+        """Where the next command runs."""
+        if self._shell is not None and not self._lock.locked():
+            self._directory = self._shell.directory
+        return self._directory
 
     @property
     def has_shell(self) -> bool:
@@ -77,7 +83,7 @@ class Terminal:
             try:
                 ran = await self._ran(command, shell, output, wait=wait, notify=notify)
             finally:
-                self.directory, self._exported = shell.directory, shell.exported
+                self._directory, self._exported = shell.directory, shell.exported
             if ran.process is not None or not shell.is_alive:
                 self._shell = None
                 await self._changed()
@@ -155,7 +161,7 @@ class Terminal:
             # It may have been removed.
             notes += (f"{self.directory} can't be entered; the shell begins in {self._home}.",)
             shell = await Shell.open(box, directory=self._home, exported=self._exported)
-        self._shell, self.directory = shell, shell.directory
+        self._shell, self._directory = shell, shell.directory
         await self._changed()
         return shell, notes
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.boxes import KINDS, commands, until
-from tests.terminal_hands import Hands, hands_on
+from tests.terminal_hands import Hands, endless, hands_on
 
-STOP = 0.5
+STOP = 1.0
+"""Seconds; what is promised of a cancel. It takes a fifth of that, if nobody else is busy."""
+SLEEP = endless()
 
 
 @pytest.fixture(params=KINDS)
@@ -176,8 +178,8 @@ async def test_interrupt_ends_a_command_and_keeps_the_shell(hands: Hands) -> Non
 
 async def test_cancel_kills_what_ignores_every_signal_and_keeps_the_shell(hands: Hands) -> None:
     await hands("x=kept")
-    deep = "trap '' INT TERM HUP; sleep 1000 & sleep 1000 & "
-    command = f'bash -c "{deep} bash -c \\"{deep} setsid sleep 1000 & echo begun; wait\\"; wait"'
+    deep = f"trap '' INT TERM HUP; {SLEEP} & {SLEEP} & "
+    command = f'bash -c "{deep} bash -c \\"{deep} setsid {SLEEP} & echo begun; wait\\"; wait"'
     task = hands.running(command)
     await hands.seen("begun")
     assert len(_sleepers()) > 4
@@ -191,7 +193,7 @@ async def test_cancel_kills_what_ignores_every_signal_and_keeps_the_shell(hands:
 
 
 def _sleepers() -> list[str]:
-    return [each for each in commands("sleep 1000") if each.startswith("sleep")]
+    return [each for each in commands(SLEEP) if each.startswith("sleep")]
 
 
 async def test_shell_that_will_not_let_go_is_replaced(hands: Hands) -> None:

@@ -15,10 +15,12 @@ from roost.workspace import workspace as workspace_module
 from roost.workspace.place import FIRST_OWNER
 from roost.workspace.workspaces import Workspaces
 from tests.boxes import AS_ROOT, DEADLINE, KINDS, commands, sandbox_of
-from tests.terminal_hands import GUEST, USER, Hands, hands_on
+from tests.terminal_hands import GUEST, USER, Hands, endless, hands_on
 
 HOURS = 12 * 3600
 """The default of workspaces.idle_ttl."""
+
+SLEEP = endless()
 
 
 @pytest.fixture(params=KINDS)
@@ -135,14 +137,14 @@ async def test_end_kills_everything_once_and_keeps_files(
     workspace = await hands.workspace()
     await workspace.attached("slow", lambda: make(slow))
     await workspace.attached("quick", lambda: make(quick))
-    await hands("echo kept >file; setsid nohup sleep 4711 & sleep 4711 & disown -a")
-    await hands("(setsid sleep 4711 &) ; sleep 4711", background=True)
-    assert len(commands("sleep 4711")) >= 4
+    await hands(f"echo kept >file; setsid nohup {SLEEP} & {SLEEP} & disown -a")
+    await hands(f"(setsid {SLEEP} &) ; {SLEEP}", background=True)
+    assert len(commands(SLEEP)) >= 4
     ending = asyncio.create_task(hands.workspaces.end(hands.session))
     again = asyncio.create_task(hands.workspaces.end(hands.session))
     async with asyncio.timeout(DEADLINE):
         await asyncio.gather(ending, again)
-    assert not commands("sleep 4711")
+    assert not commands(SLEEP)
     assert (slow.closes, quick.closes) == (1, 1)
     with pytest.raises(WorkspaceGone):
         await workspace.box()
@@ -154,12 +156,12 @@ async def test_end_kills_everything_once_and_keeps_files(
 
 
 async def test_next_workspace_waits_until_the_one_before_is_closed(hands: Hands) -> None:
-    await hands("sleep 4712 & disown")
+    await hands(f"{SLEEP} & disown")
     ending = asyncio.create_task(hands.workspaces.end(hands.session))
     await asyncio.sleep(0)
     assert await hands("echo new") == "new\n"
     assert ending.done()
-    assert not commands("sleep 4712")
+    assert not commands(SLEEP)
 
 
 async def test_forgetting_removes_what_processes_locked(hands: Hands) -> None:
@@ -171,8 +173,8 @@ async def test_forgetting_removes_what_processes_locked(hands: Hands) -> None:
 
 
 async def test_idle_workspace_is_closed_and_people_are_told(hands: Hands, clock: FakeClock) -> None:
-    await hands("sleep 4713 & disown; cd /")
-    await hands("sleep 4713", background=True)
+    await hands(f"{SLEEP} & disown; cd /")
+    await hands(SLEEP, background=True)
     clock.advance(HOURS - 1)
     assert await hands.workspaces.sweep() == 0
     clock.advance(2)
@@ -183,7 +185,7 @@ async def test_idle_workspace_is_closed_and_people_are_told(hands: Hands, clock:
     home = (await hands.workspace()).ground.home.inside
     assert answer == f"[{said} Files are kept.]\n{home}\n"
     assert await hands("pwd") == f"{home}\n"
-    assert not commands("sleep 4713")
+    assert not commands(SLEEP)
 
 
 async def test_workspace_that_had_nothing_is_closed_without_a_word(
@@ -229,8 +231,8 @@ async def test_workspaces_stay_for_as_long_as_agents_do(tmp_path: Path, clock: F
 async def test_what_a_restart_took_is_told_once_even_if_nobody_said_goodbye(hands: Hands) -> None:
     workspace = await hands.workspace()
     await hands("cd /; export X=1")
-    await hands("sleep 4714", background=True)
-    await hands("sleep 4714", background=True)
+    await hands(SLEEP, background=True)
+    await hands(SLEEP, background=True)
     # As after kill -9: these never hear of an end.
     left = hands.workspaces
     async with sandbox_of(workspace.kind or "local") as sandbox:
@@ -280,13 +282,13 @@ async def test_what_runs_is_listed_for_its_user_and_can_be_stopped(
 ) -> None:
     assert hands.workspaces.listed(USER) == ()
     await hands("cd /")
-    await hands("echo out; sleep 4715", background=True)
+    await hands(f"echo out; {SLEEP}", background=True)
     clock.advance(5)
     (view,) = hands.workspaces.listed(USER)
     (process,) = view.processes
     assert (view.session, view.shell, view.directory) == (hands.session, True, "/")
     assert (process.id, process.status, process.output) == ("p1", None, "out\n")
-    assert process.command == "echo out; sleep 4715"
+    assert process.command == f"echo out; {SLEEP}"
     assert clock.now() - process.since == 5000
     assert hands.workspaces.listed(GUEST) == ()
     with pytest.raises(NotFound):
@@ -294,7 +296,7 @@ async def test_what_runs_is_listed_for_its_user_and_can_be_stopped(
     await hands.workspaces.stop_process(USER, hands.session, "p1")
     (view,) = hands.workspaces.listed(USER)
     assert view.processes[0].status == -9
-    assert not commands("sleep 4715")
+    assert not commands(SLEEP)
 
 
 async def test_attached_is_made_once_and_again_after_it_failed(idle: Hands) -> None:
@@ -349,9 +351,9 @@ async def test_box_that_died_is_replaced(hands: Hands) -> None:
 async def test_closing_ends_all_and_refuses_more(hands: Hands) -> None:
     for _ in range(3):
         hands.session = new_session_id()
-        await hands("sleep 4716 & disown")
+        await hands(f"{SLEEP} & disown")
     await hands.workspaces.close()
-    assert not commands("sleep 4716")
+    assert not commands(SLEEP)
     with pytest.raises(WorkspaceGone):
         await hands.workspace()
 

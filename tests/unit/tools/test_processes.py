@@ -1,0 +1,161 @@
+"""The `processes` tool: list, poll, type, kill, and being told."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from roost.testing.clock import FakeClock
+from roost.tools.base import ToolError
+from roost.workspace.processes import MOST
+from tests.boxes import DEADLINE, KINDS, commands
+from tests.terminal_hands import Hands, endless, hands_on
+
+SLEEP = endless()
+
+
+@pytest.fixture(params=KINDS)
+async def hands(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
+) -> AsyncGenerator[Hands]:
+    async with hands_on(tmp_path, request.param, clock) as hands:
+        yield hands
+
+
+async def heard(hands: Hands) -> str:
+    """What the agent is told without having asked."""
+    async with asyncio.timeout(DEADLINE):
+        while not hands.ended:
+            hands.heard.clear()
+            await hands.heard.wait()
+    ((session, text),) = hands.ended
+    assert session == hands.session
+    return text
+
+
+async def test_process_is_started_in_the_shell_s_directory_with_its_exports(hands: Hands) -> None:
+    await hands("cd /; export X='a b\n$HOME'; y=2")
+    answer = await hands('pwd; echo "$X$y"; sleep 1000', background=True)
+    assert answer == "/\na b\n$HOME\n[It runs on in the background as p1.]"
+    assert await hands("echo free") == "free\n"
+
+
+async def test_one_that_ends_at_once_is_said_to(hands: Hands) -> None:
+    answer = await hands("echo oops; exit 3", background=True)
+    assert answer.startswith("oops\n[exit status 3 after ")
+    assert await hands.processes("list") == "[nothing]"
+
+
+async def test_poll_gives_what_is_new_and_waits_for_it(hands: Hands) -> None:
+    await hands("echo one; read x; echo two; read x; exit 4", background=True)
+    assert await hands.processes("poll", id="p1") == "[p1 runs for 0 s]"
+    polled = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
+    assert "two" in await hands.processes("write", id="p1", text="\n") + await polled
+    ending = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
+    await hands.processes("write", id="p1", text="\n")
+    assert "ended with status 4 after 0 s" in await ending
+    assert await hands.processes("poll", id="p1") == "[p1 ended with status 4 after 0 s]"
+
+
+async def test_typing_to_it_interrupting_it_and_ending_its_input(hands: Hands) -> None:
+    await hands("python3 -c 'print(input())'; cat; echo over; sleep 1000", background=True)
+    said = await hands.processes("write", id="p1", text="caf\u00e9\n")
+    assert said.startswith("caf\u00e9\n")
+    assert "over" in await hands.processes("write", id="p1", text="\u0004")
+    await hands.processes("write", id="p1", text="\u0003")
+    assert "ended with status" in await hands.processes("poll", id="p1", wait=100)
+
+
+async def test_kill_ends_the_whole_tree_and_tells_nobody(hands: Hands) -> None:
+    tree = f"trap '' TERM HUP INT; (setsid {SLEEP} & {SLEEP}) & {SLEEP}"
+    await hands(tree, background=True, notify=True)
+    assert len(commands(SLEEP)) >= 3
+    assert await hands.processes("kill", id="p1") == "[p1 ended with status -9 after 0 s]"
+    assert not commands(SLEEP)
+    assert await hands.processes("list") == f"p1 ended with status -9 after 0 s: {tree}"
+    assert hands.ended == []
+
+
+async def test_list_says_what_runs_since_when(hands: Hands, clock: FakeClock) -> None:
+    await hands("sleep 1000; : " + "x" * 200, background=True)
+    clock.advance(90)
+    listed = await hands.processes("list")
+    assert listed.startswith("p1 runs for 90 s: sleep 1000; : xxx")
+    assert listed.endswith("xxx...")
+
+
+async def test_agent_is_told_of_an_end_once(hands: Hands, clock: FakeClock) -> None:
+    await hands("read x; echo last words; exit 5", background=True, notify=True)
+    clock.advance(7)
+    (process,) = [(await hands.workspace()).processes.find("p1")]
+    await process.write("\n")
+    told = await heard(hands)
+    assert told == (
+        "Process p1 (read x; echo last words; exit 5) ended with status 5 after 7 s.\n"
+        "Its last output:\nlast words\n"
+    )
+    assert "status 5" in await hands.processes("poll", id="p1")
+    assert len(hands.ended) == 1
+
+
+async def test_agent_that_is_looking_is_not_told_again(hands: Hands) -> None:
+    await hands("read x", background=True, notify=True)
+    polled = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
+    await asyncio.sleep(0)
+    await (await hands.workspace()).processes.find("p1").write("\n")
+    assert "ended with status 0" in await polled
+    assert hands.ended == []
+
+
+async def test_slow_command_of_the_shell_tells_of_its_end_too(hands: Hands) -> None:
+    await hands("read x; echo $x", wait=1, notify=True)
+    await (await hands.workspace()).processes.find("p1").write("done\n")
+    assert "ended with status 0" in await heard(hands)
+
+
+async def test_too_many_processes_are_refused(hands: Hands) -> None:
+    starts = [hands("sleep 1000", background=True) for _ in range(MOST)]
+    await asyncio.gather(*starts)
+    refused = await hands.refused("sleep 1000", background=True)
+    assert f"{MOST} processes run in the background. Kill one first." in refused
+    assert "was stopped" in await hands.refused("sleep 1000", wait=1)
+    await hands.processes("kill", id="p3")
+    await hands("sleep 1000", background=True)
+
+
+async def test_ended_ones_are_remembered_up_to_a_number(hands: Hands) -> None:
+    processes = (await hands.workspace()).processes
+    for _ in range(2):
+        await asyncio.gather(*[hands("sleep 1000", background=True) for _ in range(MOST - 1)])
+        running = [view.id for view in processes.views() if view.status is None]
+        await asyncio.gather(*[hands.processes("kill", id=id) for id in running])
+    await hands("sleep 1000", background=True)
+    assert len(processes.views()) == MOST + 1
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"action": "poll"}, "needs the `id`"),
+        ({"action": "kill", "id": "p9"}, "no process 'p9'. There are: none"),
+        ({"action": "start", "id": "p1"}, "action"),
+        ({"action": "poll", "id": "p1", "wait": 301}, "wait"),
+    ],
+)
+async def test_wrong_call_is_explained(hands: Hands, given: dict[str, object], why: str) -> None:
+    with pytest.raises(ToolError, match=why):
+        await hands.processes(**given)  # pyright: ignore[reportArgumentType]
+
+
+async def test_typing_to_one_that_ended_is_refused(hands: Hands) -> None:
+    await hands("sleep 1000", background=True)
+    await hands.processes("kill", id="p1")
+    with pytest.raises(ToolError, match="p1 has ended"):
+        await hands.processes("write", id="p1", text="x")
+
+
+async def test_one_that_does_not_read_is_not_waited_for_forever(hands: Hands) -> None:
+    await hands("stty raw; sleep 1000", background=True)
+    with pytest.raises(ToolError, match="does not read its input"):
+        await hands.processes("write", id="p1", text="x" * 60_000)

@@ -98,8 +98,8 @@ class SignIns:
 
     @writing
     def add(self, new: NewSignIn, *, checked: str) -> Operation[Admitted | None]:
-        """Sign a browser in whose user has shown the password with the hash that was `checked`. None
-        if that is not their password any more, or they were disabled."""
+        """Sign a browser in whose user has shown the password that this hash is of. None if that
+        is not their password any more, or they were disabled."""
         return (yield from _open(self._user, new, checked))
 
     @reading

@@ -22,7 +22,7 @@ RETURNING user_id;
 INSERT INTO sign_ins (id, user_id, kind, hash, agent, created_at, seen_at, expires_at)
 SELECT :id, u.id, 'browser', :hash, :agent, :now, :now, :now + :ttl
 FROM users u
-WHERE u.id = :user AND u.disabled_at IS NULL AND (:password IS NULL OR u.password = :password)
+WHERE u.id = :user AND u.disabled_at IS NULL AND (:checked IS NULL OR u.password = :checked)
 ON CONFLICT (id) DO NOTHING;
 
 -- Of more than so many at once, those go that were not seen for the longest time.

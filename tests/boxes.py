@@ -15,7 +15,7 @@ import pytest
 from roost.core.config import WorkspacesConfig
 from roost.workspace.base import Box, Child, Folder, Ground, Sandbox, SandboxKind
 from roost.workspace.bubblewrap import BubblewrapSandbox, Limits
-from roost.workspace.keeper import below
+from roost.workspace.inside.trees import below
 from roost.workspace.local import LocalSandbox
 from roost.workspace.probe import Probe, probe
 

@@ -222,9 +222,10 @@ async def none_named(name: str, box: Box) -> None:
 
 
 async def test_killed_supervisor_takes_its_processes_along(box: Box) -> None:
-    child = await begin(
-        box, "/bin/sh", "-c", "sleep 1000 & (setsid sleep 1000 &); kill -9 $PPID; wait"
-    )
+    script = "read now; sleep 1000 & (setsid sleep 1000 &); kill -9 $PPID; wait"
+    child = await begin(box, "/bin/sh", "-c", script)
+    assert child.stdin is not None
+    os.write(child.stdin, b"now\n")
     async with asyncio.timeout(DEADLINE):
         assert await child.wait() == -signal.SIGKILL
     child.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from roost.workspace.base import SandboxKind
-from roost.workspace.keeper import below, children
+from roost.workspace.inside.trees import below, children
 from tests.boxes import DEADLINE, KINDS, Watched, commands, need, until
 from tests.faults.workspace_process import TOUGH
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from roost.core.errors import WorkspaceError
-from roost.workspace import keeper, spawner, syscalls
+from roost.workspace import spawner, syscalls
 from roost.workspace.base import Folder, Ground, SandboxKind
+from roost.workspace.inside.keeper import identity
 from roost.workspace.kept import KeptBox
 from roost.workspace.spawning import Launch, Spawner
 
@@ -215,6 +216,6 @@ def _identity(folder: Folder) -> bytes:
     try:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             raise WorkspaceError(f"{folder.host} can't be shown in a box: it is not a folder.")
-        return keeper.identity(fd)
+        return identity(fd)
     finally:
         os.close(fd)

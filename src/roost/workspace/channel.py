@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 
-from roost.workspace import keeper
+from roost.workspace.inside import packets
 
 _DEADLINE = 10.0
 
@@ -44,7 +44,7 @@ class Channel:
                 if not self._open:
                     raise BrokenPipeError
                 try:
-                    keeper.send(self._connection, fields, fds)
+                    packets.send(self._connection, fields, fds)
                 except BlockingIOError:
                     await self._room()
                 else:
@@ -74,7 +74,7 @@ class Channel:
 
     def _read(self) -> None:
         try:
-            fields, fds = keeper.receive(self._connection)
+            fields, fds = packets.receive(self._connection)
         except BlockingIOError:
             return
         except OSError:

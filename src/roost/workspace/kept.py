@@ -8,10 +8,10 @@ from collections.abc import Generator, Mapping, Sequence
 import structlog
 
 from roost.core.errors import WorkspaceError, WorkspaceGone
-from roost.workspace import keeper
 from roost.workspace.base import Ground, SandboxKind
 from roost.workspace.channel import Channel, pair
 from roost.workspace.child import KeptChild
+from roost.workspace.inside.packets import LARGEST
 from roost.workspace.spawning import Launch, Spawner
 
 _DEADLINE = 10.0
@@ -143,7 +143,7 @@ class KeptBox:
 def _check(fields: Sequence[bytes]) -> None:
     if any(b"\0" in field for field in fields):
         raise WorkspaceError("a command can't have a NUL character in it.")
-    if sum(map(len, fields)) + len(fields) > keeper.LARGEST:
+    if sum(map(len, fields)) + len(fields) > LARGEST:
         raise WorkspaceError("the command is too long. Write it to a file and run that.")
 
 

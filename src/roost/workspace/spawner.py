@@ -18,8 +18,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import CodeType
 
-from roost.workspace import keeper
+from roost.workspace.inside import keeper, packets, supervisor, trees, wakeups
 
 PROGRAM = keeper.CONNECTION + 1
 """The descriptor where the keeper's program is, as `/dev/fd/4`; what else is passed follows it."""
@@ -27,6 +28,13 @@ PROGRAM = keeper.CONNECTION + 1
 STAGE = "/tmp"  # noqa: S108
 """Where the folders of a box lie, by number, for a bubblewrap that is not root."""
 
+_BOOT = """
+import marshal, sys
+for name, content in {modules}:
+    sys.modules[name] = module = type(sys)(name)
+    exec(marshal.loads(content), module.__dict__)
+module.main(sys.argv[1:])
+"""
 _PATIENCE = 6.0
 _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWNS = 0x20000
@@ -56,12 +64,12 @@ class Spawner:
         self._connection = connection
         self._program = compiled()
         self._running: dict[int, int] = {}
-        self._wakeups = keeper.Wakeups(signal.SIGCHLD, signal.SIGTERM)
+        self._wakeups = wakeups.Wakeups(signal.SIGCHLD, signal.SIGTERM)
 
     def run(self) -> None:
-        connection, wakeups = self._connection.fileno(), self._wakeups.fd
+        connection = self._connection.fileno()
         while True:
-            ready = keeper.ready(connection, wakeups)
+            ready = wakeups.ready(connection, self._wakeups.fd)
             if signal.SIGTERM in self._wakeups.taken():
                 break
             self._reap()
@@ -72,7 +80,7 @@ class Spawner:
 
     def _listen(self) -> bool:
         try:
-            fields, fds = keeper.receive(self._connection)
+            fields, fds = packets.receive(self._connection)
         except OSError:
             return False
         match fields:
@@ -80,7 +88,7 @@ class Spawner:
                 self._launch(Launch(fields, fds))
             case [b"kill", number]:
                 known = [pid for pid, which in self._running.items() if which == int(number)]
-                keeper.signal_all(known, signal.SIGKILL)
+                trees.signal_all(known, signal.SIGKILL)
             case _:
                 return False
         return True
@@ -109,25 +117,33 @@ class Spawner:
 
     def _end_strays(self) -> None:
         """A keeper without a namespace of its own can be killed; its children come here then."""
-        strays = [pid for pid in keeper.children(os.getpid()) if pid not in self._running]
+        strays = [pid for pid in trees.children(os.getpid()) if pid not in self._running]
         for pid in strays:
-            keeper.signal_all([*keeper.below(pid), pid], signal.SIGKILL)
+            trees.signal_all([*trees.below(pid), pid], signal.SIGKILL)
 
     def _close(self) -> None:
         """Ask first: a keeper knows best how to end what it keeps."""
-        keeper.signal_all(self._running, signal.SIGTERM)
+        trees.signal_all(self._running, signal.SIGTERM)
         deadline = time.monotonic() + _PATIENCE
         while self._reap() and time.monotonic() < deadline:
             self._end_strays()
             time.sleep(0.002)
-        keeper.end_below((), self._reap, time.sleep)
+        trees.end_below((), self._reap, time.sleep)
 
 
 def compiled() -> bytes:
-    """The keeper as Python keeps a module: reading it is faster than compiling it each time."""
-    path = Path(keeper.__file__)
-    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+    """The keeper as Python keeps a module, with those that it needs: to read that is faster than to
+    find and compile each of them in every box."""
+    modules = [
+        (module.__name__, marshal.dumps(_code(Path(module.__file__ or ""))))
+        for module in (packets, wakeups, trees, supervisor, keeper)
+    ]
+    boot = compile(_BOOT.format(modules=modules), "keeper", "exec")
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(boot)
+
+
+def _code(path: Path) -> CodeType:
+    return compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
 
 
 def become(launch: Launch, program: bytes, parent: int) -> None:
@@ -139,7 +155,7 @@ def become(launch: Launch, program: bytes, parent: int) -> None:
         drop_to(launch.owner)
     # Not before: to become someone else is to forget whom to follow. A keeper that is asked to end
     # can end what is below it; one that is killed could not.
-    keeper.follow_parent(parent, signal.SIGTERM)
+    trees.follow_parent(parent, signal.SIGTERM)
     file = os.memfd_create("keeper")
     os.write(file, program)
     arrange(launch, file)
@@ -192,14 +208,14 @@ def drop_to(owner: int) -> None:
     os.setgroups([])
     os.setresgid(owner, owner, owner)
     os.setresuid(owner, owner, owner)
-    keeper.prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    trees.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def arrange(launch: Launch, program: int) -> None:
     """The connection at 3, the program at 4, then the data, errors at 2, and nothing else."""
     nothing = os.open("/dev/null", os.O_RDWR)
     wanted = [nothing, nothing, launch.errors, launch.connection, program, *launch.data]
-    for target, fd in enumerate([keeper.moved(fd) for fd in wanted]):
+    for target, fd in enumerate([supervisor.moved(fd) for fd in wanted]):
         os.dup2(fd, target, inheritable=True)
     os.closerange(len(wanted), 1 << 20)
     launch.errors = 2
@@ -209,7 +225,7 @@ def main(fd: int) -> None:
     connection = socket.socket(fileno=fd)
     os.set_inheritable(fd, False)
     os.chdir("/")
-    keeper.adopt_orphans()
+    trees.adopt_orphans()
     Spawner(connection).run()
 
 

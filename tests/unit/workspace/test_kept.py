@@ -13,7 +13,7 @@ import pytest
 
 from roost.core.errors import WorkspaceError, WorkspaceGone
 from roost.workspace.base import Box, SandboxKind
-from roost.workspace.keeper import below, children
+from roost.workspace.inside.trees import below, children
 from tests.boxes import (
     DEADLINE,
     KINDS,

@@ -38,6 +38,7 @@ from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
 from roost.tools.base import Intent, Tool, ToolContext, ToolOutput
 from roost.tools.toolsets import Toolsets
+from roost.workspace.workspaces import Workspaces
 
 T = TypeVar("T")
 
@@ -105,12 +106,16 @@ class Engine:
         tools: Sequence[Tool] = (ECHO,),
         config: Config | None = None,
         memories: Mapping[str, MemoryProvider] | None = None,
+        late: Callable[[], Sequence[Tool]] = tuple,
+        workspaces: Workspaces | None = None,
     ) -> None:
         self.folder = folder
         self.server = server
         self.clock = clock
         self.tools = tools
+        self.late = late
         self.memories = memories or {}
+        self.workspaces = workspaces
         self.config = config or config_for(folder, server)
         self._stack = AsyncExitStack()
 
@@ -128,11 +133,15 @@ class Engine:
         stack.push_async_callback(clients.close)
         prices = Prices(self.config.models.prices)
         threshold = self.config.compaction.threshold / 100
-        builder = Builder(
-            self.store, providers, clients, prices, Toolsets(self.tools), threshold=threshold
-        )
+        tools = Toolsets(self.tools, late=self.late)
+        builder = Builder(self.store, providers, clients, prices, tools, threshold=threshold)
         opened = runtime.running(
-            self.store, builder, self.config, clock=self.clock, memories=self.memories
+            self.store,
+            builder,
+            self.config,
+            clock=self.clock,
+            memories=self.memories,
+            workspaces=self.workspaces,
         )
         self.app = await stack.enter_async_context(opened)
         self.parts: Parts = self.app.parts

@@ -47,6 +47,8 @@ def call(id: object, name: str, arguments: dict[str, Any]) -> None:
         answer(id, text(str(os.getpid())))
     elif name == "echo":
         answer(id, text(json.dumps(arguments)))
+    elif name == "silence" and "deaf" in BEHAVIOUR:
+        time.sleep(1000)
     elif name != "silence":
         refuse(id, f"there is no {name}")
 

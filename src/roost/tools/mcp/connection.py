@@ -48,7 +48,7 @@ for _name in ("httpx2", "httpcore2", "mcp", "client"):
 
 class Connection:
     """`news` is set when the server is `lost`, or its tools have `changed`. `legacy` is for one
-    that can't stand to be asked first how old it is."""
+    that can't stand to be asked first how old it is; `last_words` is what it complained of."""
 
     def __init__(
         self, name: str, config: McpConfig, launcher: Launcher, *, legacy: bool = False
@@ -59,7 +59,7 @@ class Connection:
         self._name = name
         self._config = config
         self._launcher = launcher
-        self._last_words = ""
+        self.last_words = ""
         self._timeout = config.timeout.total_seconds()
         self._client = Client(
             self._transport(),
@@ -82,7 +82,7 @@ class Connection:
                     listening.cancel()
                     await asyncio.wait([listening])
         except Exception as error:
-            raise ConnectionError(self._last_words or _plain(error)) from error
+            raise ConnectionError(self.last_words or _plain(error)) from error
 
     @contextlib.asynccontextmanager
     async def _transport(self) -> AsyncGenerator[TransportStreams]:
@@ -97,7 +97,7 @@ class Connection:
                 async with messages(program.child, self._lose) as streams:
                     yield streams
             finally:
-                self._last_words = program.last_words
+                self.last_words = program.last_words
 
     async def offers(self) -> list[Offer]:
         """All its tools, page after page."""

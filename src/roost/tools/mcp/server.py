@@ -22,6 +22,9 @@ LONGEST = 300.0
 """Seconds until a server that ended is started again: the first time, and at most."""
 STEADY = 60.0
 """Seconds after which one that ran counts as well again."""
+_STOP = 0.3
+"""Seconds that a call has to end once it is told to."""
+_STARTING = "It is being started."
 
 
 class McpServer:
@@ -36,7 +39,8 @@ class McpServer:
         self._launcher = launcher
         self._timeout = config.timeout.total_seconds()
         self._connection: Connection | None = None
-        self._trouble = "It is being started."
+        self._trouble = _STARTING
+        self._calls: set[asyncio.Task[ToolOutput]] = set()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -47,8 +51,7 @@ class McpServer:
             try:
                 # Every other time as one does with old servers, some of which end when they are
                 # asked anything else first.
-                await self._serve(legacy=tries % 2 == 0)
-                why = "It ended."
+                why = await self._serve(legacy=tries % 2 == 0)
             except TimeoutError:
                 why = f"It did not start within {self._timeout:g} s."
             except Exception as error:  # noqa: BLE001 (it is anyone's; why it failed is logged)
@@ -59,7 +62,8 @@ class McpServer:
             await asyncio.sleep(delay)
             delay = min(delay * 2, LONGEST)
 
-    async def _serve(self, *, legacy: bool) -> None:
+    async def _serve(self, *, legacy: bool) -> str:
+        """For as long as it answers; what there is to say of its end."""
         make = await asyncio.to_thread(_connection)
         connection = make(self.name, self._config, self._launcher, legacy=legacy)
         opening = asyncio.timeout(self._timeout)
@@ -67,12 +71,14 @@ class McpServer:
             self.take(await connection.offers())
             opening.reschedule(None)
             self._connection = connection
+            self._trouble = _STARTING
             self.settled.set()
             log.info("a server of tools is there", server=self.name, tools=len(self.tools))
             try:
                 await self._attend(connection)
             finally:
                 self._connection = None
+        return f"It ended. {connection.last_words}".strip()
 
     async def _attend(self, connection: "Connection") -> None:
         """Until it is lost."""
@@ -81,6 +87,11 @@ class McpServer:
             connection.news.clear()
             if connection.changed and not connection.lost:
                 self.take(await connection.offers())
+
+    @property
+    def trouble(self) -> str | None:
+        """Why it is not there, if it is not."""
+        return None if self._connection is not None else self._trouble
 
     def take(self, offers: list[Offer]) -> None:
         """These are what it has from now on."""
@@ -100,10 +111,18 @@ class McpServer:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], keep: Keep) -> ToolOutput:
         connection = self._connection
-        if connection is None:
+        if connection is None or connection.lost:
             raise ToolError(f"The server {self.name} is not there. {self._trouble}")
+        work = asyncio.create_task(connection.call(tool, arguments, keep))
+        self._calls.add(work)
+        work.add_done_callback(self._calls.discard)
         try:
-            return await connection.call(tool, arguments, keep)
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # The server is told, if it listens.
+            work.cancel()
+            await asyncio.wait([work], timeout=_STOP)
+            raise
         except ConnectionError as error:
             raise ToolError(
                 f"The server {self.name} was lost during the call: nobody knows whether it took"

@@ -111,6 +111,21 @@ async def test_server_hears_that_a_call_was_cancelled(tmp_path: Path) -> None:
         assert await told(named(servers, "mcp_birds_add"), a=1, b=2) == "3"
 
 
+async def test_call_is_cancelled_at_once_even_if_the_server_does_not_listen(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path, birds=plain("deaf")) as servers:
+        silence, echo = named(servers, "mcp_birds_silence"), named(servers, "mcp_birds_echo")
+        calls = [
+            asyncio.create_task(told(tool, words="x" * 1_000_000)) for tool in (silence, echo, echo)
+        ]
+        await asyncio.wait(calls, timeout=0.2)  # until nothing more goes into the pipe
+        for call in calls:
+            call.cancel()
+        done, _ = await asyncio.wait(calls, timeout=2)
+        assert len(done) == 3
+
+
 async def test_new_tools_are_there_for_sessions_that_begin_later(tmp_path: Path) -> None:
     async with talking(tmp_path, birds=real()) as servers:
         begun = servers.tools()

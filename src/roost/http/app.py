@@ -12,14 +12,28 @@ from starlette.routing import Route
 
 from roost import __version__
 from roost.core.config import ServerConfig
-from roost.http import approvals, auth, events, history, pages, sessions, transfer, turns, usage
+from roost.http import (
+    approvals,
+    auth,
+    events,
+    files,
+    history,
+    pages,
+    sessions,
+    transfer,
+    turns,
+    usage,
+    users,
+    workspace_files,
+)
 from roost.http import routes as places
 from roost.http.calls import Callers
 from roost.http.endpoint import Answer, Endpoint, routes
 from roost.http.openapi import document
 from roost.http.origins import OwnNames
 from roost.http.problems import HANDLERS
-from roost.http.stream import Pace
+from roost.http.proxies import Proxied
+from roost.http.stream import HEARTBEAT
 from roost.runtime.app import App
 from roost.runtime.identities import Identities
 
@@ -31,8 +45,11 @@ ENDPOINTS: Sequence[Endpoint] = (
     *events.ENDPOINTS,
     *approvals.ENDPOINTS,
     *places.ENDPOINTS,
+    *files.ENDPOINTS,
+    *workspace_files.ENDPOINTS,
     *transfer.ENDPOINTS,
     *usage.ENDPOINTS,
+    *users.ENDPOINTS,
 )
 
 
@@ -42,10 +59,10 @@ def create_app(
     config: ServerConfig,
     *,
     stop: asyncio.Event,
-    pace: Pace = Pace(),  # noqa: B008 (frozen)
+    heartbeat: float = HEARTBEAT,
 ) -> Starlette:
     """`stop` is set when the server is to stop: streams end then."""
-    callers = Callers(app, identities, stop=stop, pace=pace)
+    callers = Callers(app, identities, stop=stop, heartbeat=heartbeat)
     return Starlette(
         routes=[
             *_states(app),
@@ -53,7 +70,10 @@ def create_app(
             *pages.ROUTES,
             *routes(ENDPOINTS, callers),
         ],
-        middleware=[Middleware(OwnNames, names=(config.host, *config.names))],
+        middleware=[
+            Middleware(Proxied, proxies=config.proxies),
+            Middleware(OwnNames, names=(config.host, *config.names)),
+        ],
         exception_handlers=HANDLERS,
     )
 

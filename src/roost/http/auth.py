@@ -150,7 +150,8 @@ def _give_cookie(call: Call, response: Response, signed_in: SignedIn) -> None:
 async def sign_out(call: Call) -> Response:
     """Sign out: this browser's cookie opens nothing any more."""
     await call.identities.revoke_sign_in(call.who.user.id, _browser(call.who))
-    response = Response(status_code=HTTPStatus.NO_CONTENT)
+    headers = {"Clear-Site-Data": '"cache"'}  # files may be kept there
+    response = Response(status_code=HTTPStatus.NO_CONTENT, headers=headers)
     response.delete_cookie(
         cookie_name(call.request),
         path="/",

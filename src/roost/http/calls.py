@@ -10,7 +10,7 @@ from starlette.requests import Request
 from roost.core.errors import AccessRefused, NotSignedIn, StoreError
 from roost.core.identities import Principal, Scope
 from roost.http.origins import check_origin, is_secure
-from roost.http.stream import EventStream, Pace
+from roost.http.stream import EventStream
 from roost.runtime.account import Account
 from roost.runtime.app import App
 from roost.runtime.identities import Identities
@@ -51,7 +51,9 @@ class Call(NamedTuple):
         encode: Callable[[E], bytes],
     ) -> EventStream[E]:
         callers = self.callers
-        return EventStream(source, encode, stop=callers.stop, holds=self.holds, pace=callers.pace)
+        return EventStream(
+            source, encode, stop=callers.stop, holds=self.holds, heartbeat=callers.heartbeat
+        )
 
     async def holds(self) -> bool:
         """Whether who asks would still be let in: what is open for long asks again."""
@@ -67,12 +69,12 @@ class Callers:
     """`stop` is set when the server stops: what would go on for long ends then."""
 
     def __init__(
-        self, app: App, identities: Identities, *, stop: asyncio.Event, pace: Pace
+        self, app: App, identities: Identities, *, stop: asyncio.Event, heartbeat: float
     ) -> None:
         self.app = app
         self.identities = identities
         self.stop = stop
-        self.pace = pace
+        self.heartbeat = heartbeat
 
     async def identify(self, request: Request, scope: Scope | None) -> Call:
         """Refuse whoever may not call this. `scope` None is for anyone, from our own pages."""

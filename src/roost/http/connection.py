@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
+from typing import ClassVar, cast
 
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -10,17 +10,20 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 20.0
 HEAD_BYTES = 64 << 10
 """Of a request's first line and headers, which uvicorn would collect without end."""
+PATIENCE = 30.0
 
 _ABORT_SECONDS = 1.0
 _KEY = "roost.connection"
 
 
 class Connection(HttpToolsProtocol):
-    """Whoever takes too long or too much to say what they want is hung up on. What serves a request
-    can hang up too: closing alone would wait until the client has read everything."""
+    """Hangs up on whoever takes too long or too much to say what they want, or does not read what
+    they get for `patience` seconds: what waits for them is all that a connection holds."""
 
+    patience: ClassVar[float] = PATIENCE
     _head: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
@@ -28,6 +31,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
+        self._read_on()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -35,6 +39,15 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._head is not None and self._head_bytes > HEAD_BYTES:
             self.transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Closing would wait until everything is read.
+        self._unread = self.loop.call_later(self.patience, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._read_on()
+        super().resume_writing()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -55,9 +68,14 @@ class Connection(HttpToolsProtocol):
             self._head.cancel()
             self._head = None
 
+    def _read_on(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
 
 async def abort(scope: Scope, gone: "asyncio.Task[str]") -> None:
-    """Hang up on whoever does not read, and wait until uvicorn knows."""
+    """Hang up at once, and wait until uvicorn knows."""
     extensions = cast("dict[str, dict[str, Callable[[], None]]]", scope.get("extensions") or {})
     if _KEY in extensions:
         extensions[_KEY]["abort"]()

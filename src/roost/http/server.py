@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from roost.core.config import ServerConfig
 from roost.core.errors import AddressUnusable, ConfigError, PortTaken
-from roost.http.connection import Connection
+from roost.http.connection import PATIENCE, Connection
 
 # Requests that are still running after this are cancelled.
 _GRACE_SECONDS = 10
@@ -71,11 +71,18 @@ async def serve(
     stop: asyncio.Event,
     log_requests: bool,
     tls: Tls | None = None,
+    patience: float = PATIENCE,
 ) -> None:
-    """Answer requests until `stop` is set; call `ready` once the first can be answered."""
+    """Answer requests until `stop` is set; call `ready` once the first can be answered. Whoever
+    does not read an answer for `patience` seconds is hung up on."""
+
+    class Patient(Connection):
+        pass
+
+    Patient.patience = patience
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=Patient,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import structlog
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from roost.http.connection import abort
 
@@ -24,15 +24,9 @@ _HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 _RETRY_MS = 1500
+HEARTBEAT = 15.0
 _HEARTBEAT = b":\n\n"
 _LAST_WORDS_SECONDS = 1.0
-
-
-class Pace(NamedTuple):
-    """A sign of life every `heartbeat` seconds; whoever does not read for `patience` is dropped."""
-
-    heartbeat: float = 15.0
-    patience: float = 30.0
 
 
 class End(msgspec.Struct, frozen=True):
@@ -50,7 +44,7 @@ def event(kind: str, data: bytes, id: str | None = None) -> bytes:
 
 class EventStream(Response, Generic[E]):
     """Written event by event, straight to the connection: between two of them nothing is kept
-    but what the source keeps."""
+    but what the source keeps. The connection hangs up on whoever does not read."""
 
     def __init__(
         self,
@@ -59,15 +53,15 @@ class EventStream(Response, Generic[E]):
         *,
         stop: asyncio.Event,
         holds: Callable[[], Awaitable[bool]],
-        pace: Pace,
+        heartbeat: float,
     ) -> None:
-        """`holds` says at every heartbeat whether who listens still may."""
+        """A sign of life comes every `heartbeat` seconds; `holds` says as often whether who listens
+        still may."""
         self._source = source
         self._encode = encode
         self._stop = stop
         self._holds = holds
-        self._pace = pace
-        self._writing_since: float | None = None
+        self._heartbeat = heartbeat
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Whatever is refused is refused on the way in, while the answer can still be a problem.
@@ -105,15 +99,10 @@ class EventStream(Response, Generic[E]):
 
     async def _write(self, events: AsyncIterator[E], send: Send) -> str:
         encode = self._encode
-        await self._put(send, b"retry: %d\n\n" % _RETRY_MS)
+        await send(_body(b"retry: %d\n\n" % _RETRY_MS))
         async for each in events:
-            await self._put(send, encode(each))
+            await send(_body(encode(each)))
         return "gone"
-
-    async def _put(self, send: Send, body: bytes) -> None:
-        self._writing_since = self._writing_since or asyncio.get_running_loop().time()
-        await send({"type": "http.response.body", "body": body, "more_body": True})
-        self._writing_since = None
 
     async def _stopped(self) -> str:
         await self._stop.wait()
@@ -121,21 +110,19 @@ class EventStream(Response, Generic[E]):
 
     async def _keep_alive(self, send: Send) -> str:
         while True:
-            await asyncio.sleep(self._pace.heartbeat)
+            await asyncio.sleep(self._heartbeat)
             if not await self._holds():
                 return "signed_out"
-            if (since := self._writing_since) is None:
-                async with asyncio.timeout(self._pace.patience):
-                    await self._put(send, _HEARTBEAT)
-            elif asyncio.get_running_loop().time() - since > self._pace.patience:
-                return ""
+            await send(_body(_HEARTBEAT))
+
+
+def _body(data: bytes) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": True}
 
 
 def _outcome(task: "asyncio.Task[str]") -> str:
     try:
         return task.result()
-    except TimeoutError:
-        return ""
     except Exception:
         log.exception("a stream of events failed")
         return "failure"

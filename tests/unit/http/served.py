@@ -16,8 +16,9 @@ from roost.core.config import Config, ServerConfig
 from roost.core.events import Cursor, parse_cursor
 from roost.core.ids import SessionId, UserId
 from roost.http.app import create_app
+from roost.http.connection import PATIENCE
 from roost.http.server import bind, serve
-from roost.http.stream import Pace
+from roost.http.stream import HEARTBEAT
 from roost.http.views import EventView
 from roost.runtime.identities import Identities
 from roost.testing.models import ModelServer
@@ -36,7 +37,8 @@ class Served:
         models: ModelServer,
         *,
         tools: Sequence[Tool] = (ECHO,),
-        pace: Pace = Pace(),  # noqa: B008 (frozen)
+        heartbeat: float = HEARTBEAT,
+        patience: float = PATIENCE,
         server: ServerConfig | None = None,
         config: Config | None = None,
     ) -> None:
@@ -44,7 +46,8 @@ class Served:
         if server is not None:
             config = msgspec.structs.replace(config, server=server)
         self.engine = Engine(folder, models, clock=SystemClock(), tools=tools, config=config)
-        self._pace = pace
+        self._heartbeat = heartbeat
+        self._patience = patience
         self._port = 0
         self._stop = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
@@ -64,9 +67,16 @@ class Served:
             self.identities,
             self.engine.config.server,
             stop=self._stop,
-            pace=self._pace,
+            heartbeat=self._heartbeat,
         )
-        serving = serve(app, listener, ready=ready.set, stop=self._stop, log_requests=False)
+        serving = serve(
+            app,
+            listener,
+            ready=ready.set,
+            stop=self._stop,
+            log_requests=False,
+            patience=self._patience,
+        )
         self._serving = asyncio.create_task(serving)
         async with asyncio.timeout(SECONDS):
             await ready.wait()
@@ -145,23 +155,32 @@ class Client:
         self.connections = connections
 
     async def ask(
-        self, method: str, path: str, body: object = None, **more: Any
-    ) -> tuple[int, Any]:  # noqa: ANN401
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        data: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, Any]:
         """The status, and the JSON of the answer if it has one."""
-        if body is not None:
-            more["json"] = body
         url = self.served.url.join(URL(path))
-        async with self.connections.request(method, url, **more) as response:
-            data = await response.read()
-            return response.status, msgspec.json.decode(data) if data else None
+        if body is not None:
+            data = msgspec.json.encode(body)
+            headers = {"Content-Type": "application/json", **(headers or {})}
+        async with self.connections.request(method, url, data=data, headers=headers) as response:
+            answer = await response.read()
+            return response.status, msgspec.json.decode(answer) if answer else None
 
-    async def get(self, path: str, **more: Any) -> Any:  # noqa: ANN401
-        status, answer = await self.ask("GET", path, **more)
+    async def get(self, path: str) -> Any:  # noqa: ANN401
+        status, answer = await self.ask("GET", path)
         assert status == 200, answer
         return answer
 
-    async def post(self, path: str, body: object = None, **more: Any) -> tuple[int, Any]:  # noqa: ANN401
-        return await self.ask("POST", path, {} if body is None else body, **more)
+    async def post(
+        self, path: str, body: object = None, *, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        return await self.ask("POST", path, {} if body is None else body, headers=headers)
 
     async def session(self, **body: object) -> SessionId:
         status, opened = await self.post("/api/sessions", {"title": "Session", **body})

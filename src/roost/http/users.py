@@ -1,0 +1,97 @@
+"""Users, as an admin sees to them."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from roost.core.ids import UserId
+from roost.core.users import Caps, UserRole
+from roost.http.auth import UserView, user_view
+from roost.http.calls import Call
+from roost.http.endpoint import endpoint
+from roost.http.fields import Phrase
+
+
+class UserList(msgspec.Struct, frozen=True):
+    users: Sequence[UserView]
+
+
+class NewUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Phrase
+    role: UserRole = "member"
+    time_zone: Phrase = "UTC"
+    locale: Phrase = "en"
+
+
+class ChangeUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is left out stays. A user who is disabled is signed out everywhere."""
+
+    role: UserRole | None = None
+    disabled: bool | None = None
+
+
+class CapsBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a user may take in a day (UTC); what is left out is not capped. Cost is in dollars."""
+
+    day_tokens: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
+    day_cost: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] | None = None
+
+
+class LinkView(msgspec.Struct, frozen=True):
+    """The path of a page that signs in one browser, once."""
+
+    path: str
+
+
+async def listed(call: Call) -> UserList:
+    """List all users."""
+    return UserList([user_view(user) for user in await call.identities.people.all()])
+
+
+async def added(call: Call, body: NewUser) -> UserView:
+    """Add a user. They sign in by a link at first."""
+    made = await call.identities.people.create(
+        body.name, role=body.role, time_zone=body.time_zone, locale=body.locale
+    )
+    return user_view(made)
+
+
+async def changed(call: Call, user: UserId, body: ChangeUser) -> UserView:
+    """Change a user's role, or disable or enable them."""
+    people = call.identities.people
+    if body.role is not None:
+        await people.set_role(user, body.role)
+    if body.disabled is not None:
+        await (people.disable(user) if body.disabled else people.enable(user))
+    return user_view(await people.get(user))
+
+
+async def linked(call: Call, user: UserId) -> LinkView:
+    """Make a link that signs a user in, once. Unused ones from before are void."""
+    found = await call.identities.people.get(user)
+    secret = await call.identities.link(found.id)
+    return LinkView(f"/sign-in#{secret.reveal()}")
+
+
+async def capped(call: Call, user: UserId) -> Caps:
+    """Read what a user may take in a day."""
+    return await call.identities.people.caps(user)
+
+
+async def recapped(call: Call, user: UserId, body: CapsBody) -> Caps:
+    """Set what a user may take in a day, from the next turn on."""
+    people = call.identities.people
+    await people.get(user)
+    await people.set_caps(user, Caps(day_tokens=body.day_tokens, day_cost=body.day_cost))
+    return await people.caps(user)
+
+
+ENDPOINTS = (
+    endpoint("GET", "/api/users", listed, scope="admin"),
+    endpoint("POST", "/api/users", added, scope="admin", status=201),
+    endpoint("PATCH", "/api/users/{user}", changed, scope="admin"),
+    endpoint("POST", "/api/users/{user}/link", linked, scope="admin", status=201),
+    endpoint("GET", "/api/users/{user}/caps", capped, scope="admin"),
+    endpoint("PUT", "/api/users/{user}/caps", recapped, scope="admin"),
+)

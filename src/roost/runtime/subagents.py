@@ -45,14 +45,17 @@ class Subagents:
         self._most = config.subagents
         self._deepest = config.subagent_depth
         self._app: App | None = None
+        self._attached = asyncio.Event()
         self._places: WeakValueDictionary[SessionId, asyncio.Semaphore] = WeakValueDictionary()
         self._closing: set[asyncio.Task[None]] = set()
 
     def attach(self, app: App) -> None:
         self._app = app
+        self._attached.set()
 
     async def work(self, context: ToolContext, task: str, *, toolset: ToolsetName | None) -> Report:
-        assert self._app is not None, "no turn runs before the application does"
+        await self._attached.wait()  # a turn that goes on after a crash may be early
+        assert self._app is not None, "it is attached"
         account = self._app.of(context.user)
         caller = await account.session(context.session)
         await self._check_depth(account, caller)

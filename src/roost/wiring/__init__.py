@@ -1,0 +1,6 @@
+"""Builds Roost out of its parts; the only package that names concrete classes."""
+
+from roost.wiring.assembly import Roost, running
+from roost.wiring.connections import models
+
+__all__ = ["Roost", "models", "running"]

@@ -1,0 +1,105 @@
+"""Roost, out of its parts, from start to stop."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+
+from roost import __version__
+from roost.agent.execution import Guard
+from roost.agent.masking import Mask
+from roost.core.clock import SystemClock
+from roost.core.config import Config
+from roost.core.keys import Key
+from roost.http.app import create_app
+from roost.llm.prices import Prices
+from roost.memory.builtin import Builtin
+from roost.runtime.app import App
+from roost.runtime.app import running as running_app
+from roost.runtime.building import Builder
+from roost.runtime.identities import Identities
+from roost.store.sqlite.store import SqliteStore, open_store
+from roost.store.upkeep import Retention
+from roost.tools.base import Tool
+from roost.tools.memory import MemoryTool
+from roost.tools.toolsets import Toolsets
+from roost.wiring.background import going_on, keep_up
+from roost.wiring.connections import models
+from roost.wiring.guarding import rules_of, secrets_of
+from roost.wiring.hands import hands
+from roost.wiring.memory import closed_after, memory
+
+
+class Roost(NamedTuple):
+    config: Config
+    store: SqliteStore
+    app: App
+    identities: Identities
+
+    def web(self, stop: asyncio.Event) -> Starlette:
+        """What is served over HTTP, until `stop` is set."""
+        return create_app(self.app, self.identities, self.config.server, stop=stop)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    config: Config,
+    keys: Mapping[str, Key],
+    environ: Mapping[str, str],
+    *,
+    tools: Iterable[Tool] = (),
+) -> AsyncGenerator[Roost]:
+    """Everything between start and stop. Opening the store takes its lock, and may migrate it."""
+    keep = config.retention
+    clock = SystemClock()
+    store = open_store(
+        config.data,
+        clock=clock,
+        version=__version__,
+        lease_ttl=config.leases.ttl.total_seconds(),
+        retention=Retention(
+            idempotency_keys=keep.idempotency_keys.total_seconds(),
+            inbox=keep.inbox.total_seconds(),
+            events=keep.events.total_seconds(),
+        ),
+    )
+    try:
+        async with (
+            models(config, keys, environ) as (providers, clients),
+            going_on(keep_up(store.upkeep)),
+        ):
+            made_of = partial(
+                Builder,
+                store,
+                providers,
+                clients,
+                Prices(config.models.prices),
+                threshold=config.compaction.threshold / 100,
+                guard=Guard(rules_of(config.approvals), Mask(secrets_of(config, providers))),
+            )
+            # What learns from sessions asks a model, and no tools: those come after it.
+            remembers = memory(config, store, made_of(tools=Toolsets()), providers, clock)
+            if isinstance(remembers, Builtin):
+                tools = (*tools, MemoryTool(remembers, profile=config.memory.profile))
+            memories = {} if remembers is None else {str(config.memory.provider): remembers}
+            identities = Identities(store, clock)
+            async with (
+                closed_after(memories),
+                hands(config, environ, store, clock, tools=tools) as acting,
+                running_app(
+                    store,
+                    made_of(tools=acting.tools),
+                    config,
+                    clock=clock,
+                    memories=memories,
+                    workspaces=acting.workspaces,
+                ) as app,
+                going_on(identities.run()),
+            ):
+                acting.subagents.attach(app)
+                yield Roost(config, store, app, identities)
+    finally:
+        await store.close()

@@ -1,0 +1,68 @@
+"""The long-term memory that the configuration chose."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+
+from roost.core.clock import Clock
+from roost.core.config import Config
+from roost.core.errors import RoostError
+from roost.core.ids import UserId
+from roost.llm.providers import Providers
+from roost.memory import embeddings
+from roost.memory.base import MemoryProvider
+from roost.memory.builtin import Builtin, half_life
+from roost.memory.openviking import from_options
+from roost.memory.ports import FactStore, VectorStore
+from roost.memory.registry import Options, Registry
+from roost.runtime.building import Builder
+from roost.runtime.inquiries import Inquiries
+from roost.store.store import Store
+
+_CLOSE_SECONDS = 5
+
+
+def memory(
+    config: Config, store: Store, asking: Builder, providers: Providers, clock: Clock
+) -> MemoryProvider | None:
+    """The memory that was chosen. Roost's own needs a model that can tell what is worth keeping:
+    the tiny one can't, and then nothing is remembered."""
+
+    def built_in(options: Options) -> Builtin:
+        inquiries = Inquiries(store, asking, limits=config.limits)
+        return Builtin(
+            facts_of,
+            inquiries,
+            clock=clock,
+            half_life=half_life(options),
+            meanings=embeddings.from_options(options, vectors_of),
+        )
+
+    def facts_of(user: UserId) -> FactStore:
+        return store.of(user).facts
+
+    def vectors_of(user: UserId) -> VectorStore:
+        return store.of(user).vectors
+
+    name = config.memory.provider
+    if name == "none" or (name == "builtin" and _only_tiny(providers)):
+        return None
+    registry = Registry({"builtin": built_in, "openviking": from_options})
+    return registry.load(name, config.memory.options)
+
+
+@contextlib.asynccontextmanager
+async def closed_after(memories: Mapping[str, MemoryProvider]) -> AsyncGenerator[None]:
+    """They are anyone's: one that does not close holds up nothing."""
+    try:
+        yield
+    finally:
+        if closing := [asyncio.create_task(each.close()) for each in memories.values()]:
+            await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
+
+
+def _only_tiny(providers: Providers) -> bool:
+    try:
+        return (providers.small() or providers.default()).profile.brief
+    except RoostError:
+        return True  # a model that is not set up right can't be asked either

@@ -3,17 +3,26 @@
 import asyncio
 import os
 import tempfile
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from bench.report import Figure, at_most
 from bench.timing import Samples
+from roost.core.clock import SystemClock
 from roost.core.config import WorkspacesConfig
+from roost.core.ids import BlobId, UserId, new_session_id, new_tool_call_id, new_turn_id
+from roost.tools.base import ToolContext
+from roost.tools.terminal import TerminalTool
 from roost.workspace.base import Box, Child, Folder, Ground, Sandbox
 from roost.workspace.local import LocalSandbox
 from roost.workspace.probe import bubblewrap, probe
+from roost.workspace.workspaces import Workspaces
 
 _TIMES = 60
+_CALLS = 1000
 _OWNER = 60_001
 _HOME = "/workspace"
 _DEEP = """
@@ -24,7 +33,7 @@ wait
 
 
 def measure(tell: Callable[[str], None]) -> Sequence[Figure]:
-    """Boxes first. What a call in a terminal costs belongs here too."""
+    """Boxes first, then what a call in a terminal costs."""
     with tempfile.TemporaryDirectory() as name:
         return asyncio.run(_measured(Path(name).resolve(), tell))
 
@@ -39,7 +48,9 @@ async def _measured(folder: Path, tell: Callable[[str], None]) -> list[Figure]:
             tell(f"bubblewrap does not work here: {found.why_not}")
             return []
         tell("opening boxes")
-        return [*await _opening(local, boxed, folder), *await _working(boxed, folder)]
+        figures = [*await _opening(local, boxed, folder), *await _working(boxed, folder)]
+        tell("calling a terminal")
+        return [*figures, *await _calling(boxed, folder)]
     finally:
         await local.close()
         await boxed.close()
@@ -93,6 +104,68 @@ async def _working(sandbox: Sandbox, folder: Path) -> list[Figure]:
             name="kill a tree of depth 3, p99", value=killing.p99, unit="ms", target=at_most(1000)
         ),
     ]
+
+
+async def _calling(sandbox: Sandbox, folder: Path) -> list[Figure]:
+    """A trivial command through the tool, and through a bash on a pipe, in turn."""
+    workspaces = Workspaces(
+        sandbox,
+        folder / "workspaces",
+        WorkspacesConfig(),
+        clock=SystemClock(),
+        is_admin=_nobody,
+    )
+    (terminal,) = TerminalTool(workspaces).tools()
+    context = ToolContext(
+        user=UserId("usr_bench"),
+        session=new_session_id(),
+        turn=new_turn_id(),
+        call=new_tool_call_id(),
+        show=lambda text: None,
+        keep=_kept,
+    )
+    bash = await asyncio.create_subprocess_exec("bash", "--norc", stdin=PIPE, stdout=PIPE)
+    bare, called, fresh = Samples(), Samples(), Samples()
+    by_rule = msgspec.structs.replace(context, allowed="by rule")
+    for number in range(_CALLS):
+        await bare.wait(_piped(bash))
+        await called.wait(terminal.run('{"command":"true"}', context))
+        if number % 10 == 0:
+            await fresh.wait(terminal.run('{"command":"true"}', by_rule))
+    bash.kill()
+    await bash.communicate()
+    await workspaces.close()
+    return [
+        Figure(
+            name="a call of the terminal, over a bare shell, p99",
+            value=called.p99 - bare.p99,
+            unit="ms",
+            target=at_most(15),
+        ),
+        Figure(
+            name="a call of the terminal",
+            value=called.p50,
+            unit="ms",
+            limit=bare.p50,
+            against="a bash on a pipe",
+        ),
+        Figure(name="a call in a fresh shell", value=fresh.p50, unit="ms"),
+    ]
+
+
+async def _piped(bash: Process) -> None:
+    assert bash.stdin is not None
+    assert bash.stdout is not None
+    bash.stdin.write(b"true; echo done\n")
+    await bash.stdout.readline()
+
+
+async def _nobody(user: UserId) -> bool:
+    return False
+
+
+async def _kept(data: bytes, media_type: str) -> BlobId:
+    raise AssertionError("nothing is kept here")
 
 
 async def _true(box: Box) -> None:

@@ -334,7 +334,8 @@ os.killpg(0, 9)
 FILLS = {
     "what is kept for a while": "head -c 4000000 /dev/zero > /tmp/x",
     "what is shared in memory": "head -c 4000000 /dev/zero > /dev/shm/x",
-    "the other /tmp": "head -c 4000000 /dev/zero > /var/tmp/x",
+    "what is thrown away": "head -c 9000000 /dev/zero > /var/tmp/x",
+    "the folder above": "touch /var/x",
     "/run": "head -c 4000000 /dev/zero > /run/x",
     "the root": "head -c 4000000 /dev/zero > /x",
     "a single file": "head -c 9000000 /dev/zero > x",

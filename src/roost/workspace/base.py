@@ -20,7 +20,8 @@ class Folder(msgspec.Struct, frozen=True):
 
 class Ground(msgspec.Struct, frozen=True):
     """What a box is put on. The first folder is the workspace's own and where a shell begins;
-    `scratch` is thrown away with the box. `owner` is who its processes are, where Roost is root."""
+    `scratch` is for what is thrown away with the box: its /var/tmp, or $TMPDIR. `owner` is who its
+    processes are, where Roost is root."""
 
     folders: tuple[Folder, ...]
     scratch: Path

@@ -65,7 +65,8 @@ class BubblewrapSandbox:
         return "bubblewrap"
 
     async def open(self, ground: Ground, *, network: bool) -> KeptBox:
-        identities = await asyncio.to_thread(self._look, ground)
+        folders = await asyncio.to_thread(_shown, ground)
+        identities = await asyncio.to_thread(self._look, folders)
         box = KeptBox(
             "bubblewrap",
             ground,
@@ -73,32 +74,32 @@ class BubblewrapSandbox:
             environment=_environment(ground),
             spawner=self._spawner,
         )
-        launch = await asyncio.to_thread(self._launch, ground, network=network)
+        launch = await asyncio.to_thread(self._launch, ground, folders, network=network)
         await box.open(launch, identities)
         return box
 
     async def close(self) -> None:
         await self._spawner.close()
 
-    def _look(self, ground: Ground) -> list[bytes]:
-        """Which folders are meant, so that others put in their place are noticed."""
-        for folder in ground.folders:
+    def _look(self, folders: Sequence[Folder]) -> list[bytes]:
+        """Which ones are meant, so that others put in their place are noticed."""
+        for folder in folders:
             if any(hidden.is_relative_to(folder.host) for hidden in self._hidden):
                 raise WorkspaceError(
                     f"{folder.host} can't be shown in a box: it holds Roost's own."
                 )
-        return [_identity(folder) for folder in ground.folders]
+        return [_identity(folder) for folder in folders]
 
-    def _launch(self, ground: Ground, *, network: bool) -> Launch:
-        plan = _Plan(found(), privileged=os.geteuid() == 0)
+    def _launch(self, ground: Ground, folders: Sequence[Folder], *, network: bool) -> Launch:
+        owner = _NOBODY if ground.owner is None else ground.owner
+        plan = _Plan(found(), privileged=_may_become(owner))
         plan.separate(network=network)
         plan.show_system(network=network, home=ground.home.inside)
         plan.show_python()
         plan.make_devices(self._limits)
-        for folder in sorted(ground.folders, key=lambda folder: len(Path(folder.inside).parts)):
+        for folder in sorted(folders, key=lambda folder: len(Path(folder.inside).parts)):
             plan.show(str(folder.host), folder.inside, writable=folder.writable)
-        plan.run(self._limits, ground)
-        owner = _NOBODY if ground.owner is None else ground.owner
+        plan.run(self._limits, folders)
         return Launch(
             argv=plan.argv,
             owner=owner if plan.privileged else None,
@@ -107,12 +108,26 @@ class BubblewrapSandbox:
         )
 
 
+def _shown(ground: Ground) -> list[Folder]:
+    """What is too large for /tmp, which lies in memory, has its place in /var/tmp."""
+    scratch = Folder(ground.scratch, "/var/tmp", writable=True)  # noqa: S108
+    return [*ground.folders, *([scratch] if ground.scratch.is_dir() else [])]
+
+
 def found() -> str:
     """Where bubblewrap is."""
     path = shutil.which("bwrap")
     if path is None:
         raise WorkspaceError("bubblewrap is not installed.")
     return path
+
+
+def _may_become(owner: int) -> bool:
+    """The root of a container may be nobody else's, and is an ordinary user then."""
+    if os.geteuid() != 0:
+        return False
+    ranges = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    return any(int(first) <= owner < int(first) + int(count) for first, _, count in ranges)
 
 
 class _Plan:
@@ -164,15 +179,14 @@ class _Plan:
         self.argv += ["--proc", "/proc", "--dev", "/dev"]
         self.argv += ["--size", str(limits.shared), "--perms", "1777", "--tmpfs", "/dev/shm"]  # noqa: S108
         self.argv += ["--size", str(limits.tmp), "--perms", "1777", "--tmpfs", "/tmp"]  # noqa: S108
-        self.argv += ["--dir", "/var", "--symlink", "/tmp", "/var/tmp"]  # noqa: S108
 
-    def run(self, limits: Limits, ground: Ground) -> None:
+    def run(self, limits: Limits, folders: Sequence[Folder]) -> None:
         # What bubblewrap makes by itself lies in memory and has no bound: nobody may write to it.
         self.argv += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
         self.argv += ["--", str(Path(sys.executable).resolve()), "-I", "-S", "-B"]
         self.argv += [f"/dev/fd/{spawner.PROGRAM}", str(self._processes(limits))]
         self.argv += map(str, (limits.memory, limits.file, limits.files))
-        self.argv += [folder.inside for folder in ground.folders]
+        self.argv += [folder.inside for folder in folders]
 
     def _given(self, content: bytes) -> str:
         """The number of the descriptor that it is read from: after the keeper's program."""

@@ -17,6 +17,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
     """Ours, which never blocks, and the one to give away."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, packets.LARGEST * 2)
     return ours, theirs
 
 

@@ -81,13 +81,15 @@ class KeptChild:
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._kills.append(answer)
         await self._ask(b"kill", *(b"%d" % pid for pid in spare))
-        async with asyncio.timeout(_DEADLINE):
-            left = await answer
-        if not left:
-            return
-        if self._box.kind == "local":
-            raise WorkspaceError(f"{left} of its processes could not be ended.")
-        await self._box.close()
+        try:
+            async with asyncio.timeout(_DEADLINE):
+                left = await answer
+        except TimeoutError:
+            left = 1
+        if left and self._box.kind == "local":
+            raise WorkspaceError("some of its processes could not be ended.")
+        if left:
+            await self._box.close()
 
     def close(self) -> None:
         for fd in (self._tty, self._stdin, self._output):

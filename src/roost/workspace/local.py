@@ -30,7 +30,7 @@ class LocalSandbox:
             "local",
             ground,
             network=True,
-            environment=self._environment(),
+            environment=self._environment(ground),
             spawner=self._spawner,
         )
         await box.open(
@@ -41,10 +41,11 @@ class LocalSandbox:
     async def close(self) -> None:
         await self._spawner.close()
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, ground: Ground) -> dict[str, str]:
         kept = {
             name: value
             for name, value in self._environ.items()
             if name in _KEPT or name.startswith("LC_")
         }
-        return {"PATH": os.defpath, "LANG": "C.UTF-8", **kept}
+        scratch = str(ground.scratch)
+        return {"PATH": os.defpath, "LANG": "C.UTF-8", "TMPDIR": scratch, **kept}

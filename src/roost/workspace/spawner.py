@@ -36,6 +36,7 @@ for name, content in {modules}:
 module.main(sys.argv[1:])
 """
 _PATIENCE = 6.0
+_SOONER = "500"
 _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWNS = 0x20000
 _MS_BIND, _MS_REC, _MS_SLAVE = 0x1000, 0x4000, 0x80000
@@ -149,6 +150,8 @@ def _code(path: Path) -> CodeType:
 def become(launch: Launch, program: bytes, parent: int) -> None:
     """Turn this process, just forked, into the root of a box."""
     os.setsid()
+    # When memory runs out, boxes go before Roost does.
+    Path("/proc/self/oom_score_adj").write_text(_SOONER)
     if launch.staged:
         stage(launch.staged)
     if launch.owner is not None:

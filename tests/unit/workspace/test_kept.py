@@ -266,8 +266,7 @@ async def test_start_that_is_cancelled_leaves_nothing(box: Box) -> None:
         await (await starting).kill()
     # The keeper takes orders one by one: this one came after it.
     assert (await run(box, "echo on")).output == "on\n"
-    await Watched(pid for pid in below(root_of(box)) if marker in _command(pid)).gone()
-    assert commands(marker) == []
+    await until(lambda: commands(marker) == [])
 
 
 async def test_many_at_once(box: Box) -> None:
@@ -356,6 +355,18 @@ async def test_flood_of_output_costs_the_keeper_nothing(box: Box) -> None:
     assert after - before < 20_000_000
     await child.kill()
     child.close()
+
+
+async def test_scratch_is_for_what_is_thrown_away(box: Box) -> None:
+    script = "cd /var/tmp" if box.kind == "bubblewrap" else 'cd "$TMPDIR"'
+    assert (await run(box, f"{script} && echo x > file")).status == 0
+    assert (box.ground.scratch / "file").read_text() == "x\n"
+
+
+async def test_box_goes_before_roost_when_memory_runs_out(box: Box) -> None:
+    ours = int(Path("/proc/self/oom_score_adj").read_text())
+    theirs = int((await run(box, "cat /proc/self/oom_score_adj")).output)
+    assert theirs >= max(ours, 500)
 
 
 async def test_kinds_say_what_they_are(tmp_path: Path) -> None:

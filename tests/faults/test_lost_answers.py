@@ -11,13 +11,24 @@ from roost.core.compaction import Compaction, Replacement
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
 from roost.core.events import Deltas, TextDelta
 from roost.core.facts import Learned, NewFact
-from roost.core.ids import ApprovalId, FactId, MessageId, SessionId, ToolCallId, TurnId, UserId
+from roost.core.ids import (
+    ApiTokenId,
+    ApprovalId,
+    FactId,
+    MessageId,
+    SessionId,
+    SignInId,
+    ToolCallId,
+    TurnId,
+    UserId,
+)
 from roost.core.messages import Draft, TextPart, ToolCallPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, OutboxEntry, Step, TurnEnd
 from roost.core.usage import Usage
-from roost.core.users import User
+from roost.core.users import Caps, User
 from roost.store.leases import Lease, session_lease
+from roost.store.sign_ins import NewSignIn
 from roost.store.sqlite.store import SqliteStore
 from roost.store.work import Checkpoint
 from roost.testing import faults
@@ -71,6 +82,17 @@ def checkpoint(lease: Lease) -> Checkpoint:
 
 REPEATABLE: dict[str, Write] = {
     "create a user": lambda s, _: s.users.create(User(id=UserId("u"), name="bo", role="member")),
+    "make an owner": lambda s, _: s.users.owner(User(id=UserId("u"), name="o", role="admin")),
+    "set a role": lambda s, _: s.users.set_role(USER, "admin"),
+    "set a password": lambda s, _: s.users.set_password(USER, "hash"),
+    "replace a password": lambda s, _: s.users.replace_password(USER, None, "hash"),
+    "cap a user": lambda s, _: s.users.set_caps(USER, Caps(day_tokens=1)),
+    "make a link": lambda s, _: s.of(USER).sign_ins.add_link(SignInId("sgn_l"), b"l", 60),
+    "make a first link": lambda s, _: s.sign_ins.first_link(USER, SignInId("sgn_l"), b"l", 60),
+    "revoke sign-ins": lambda s, _: s.of(USER).sign_ins.revoke_all(keep=SignInId("sgn_2")),
+    "make a token": lambda s, _: s.of(USER).tokens.add(
+        ApiTokenId("tok_2"), b"t", name="x", scopes=["read"]
+    ),
     "create a session": lambda s, _: s.of(USER).sessions.create(
         NewSession(id=SessionId("ses_new"), origin="cli")
     ),
@@ -147,6 +169,17 @@ async def test_repeated_tool_call_states_are_one(tmp_path: Path) -> None:
         return await turns.set_tool_call(LIVE, lease.token, LIVE_TURN, CALL, "running")
 
     await assert_the_same(tmp_path, run, append)
+
+
+async def test_browser_that_asks_again_uses_its_link_once(tmp_path: Path) -> None:
+    async def link(store: SqliteStore, _: Lease) -> object:
+        return await store.of(USER).sign_ins.add_link(SignInId("sgn_l"), b"l", 60)
+
+    async def redeem(store: SqliteStore, _: Lease) -> object:
+        new = NewSignIn(SignInId("sgn_b"), b"b", "Firefox", 60)
+        return await store.sign_ins.redeem(b"l", new)
+
+    await assert_the_same(tmp_path, redeem, link)
 
 
 async def append(store: SqliteStore, lease: Lease) -> object:

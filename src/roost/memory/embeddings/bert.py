@@ -4,12 +4,15 @@ import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from roost.memory.embeddings.wordpiece import WordPiece
+
+T = TypeVar("T")
 
 Array = NDArray[np.float32]
 
@@ -27,6 +30,16 @@ class _Shape(msgspec.Struct, frozen=True):
     hidden_act: str
 
 
+class _Pooling(msgspec.Struct, frozen=True):
+    """Of `1_Pooling/config.json`: what becomes of the words' vectors."""
+
+    pooling_mode_mean_tokens: bool = True
+
+
+class _Casing(msgspec.Struct, frozen=True):
+    do_lower_case: bool = True
+
+
 class _Tensor(msgspec.Struct, frozen=True):
     dtype: str
     shape: list[int]
@@ -42,6 +55,10 @@ class Bert:
         shape = msgspec.json.decode((folder / "config.json").read_bytes(), type=_Shape)
         if (shape.model_type, shape.hidden_act) != ("bert", "gelu"):
             raise ValueError(f"{folder} holds a model of another kind ({shape.model_type})")
+        if not _said_in(folder / "1_Pooling" / "config.json", _Pooling()).pooling_mode_mean_tokens:
+            raise ValueError(f"{folder} holds a model that does not take the mean of its words")
+        if not _said_in(folder / "tokenizer_config.json", _Casing()).do_lower_case:
+            raise ValueError(f"{folder} holds a model that tells upper from lower case")
         self._shape = shape
         self._words = WordPiece(folder / "vocab.txt")
         self._weights = _weights(folder / "model.safetensors")
@@ -93,6 +110,10 @@ class Bert:
         x = x - x.mean(axis=-1, keepdims=True)
         x /= np.sqrt((x * x).mean(axis=-1, keepdims=True) + self._shape.layer_norm_eps)
         return x * self._weights[f"{at}.weight"] + self._weights[f"{at}.bias"]
+
+
+def _said_in(file: Path, usual: T) -> T:
+    return msgspec.json.decode(file.read_bytes(), type=type(usual)) if file.is_file() else usual
 
 
 def _gelu(x: Array) -> Array:

@@ -64,6 +64,13 @@ def test_folder_of_another_kind_of_model_is_refused(folder: Path, tmp_path: Path
     (tmp_path / "model.safetensors").write_bytes(b"\xff" * 64)
     with pytest.raises(ValueError, match="no safetensors file"):
         Bert(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    with pytest.raises(ValueError, match="upper from lower case"):
+        Bert(tmp_path)
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": false}')
+    with pytest.raises(ValueError, match="mean of its words"):
+        Bert(tmp_path)
     config = (folder / "config.json").read_text().replace('"bert"', '"t5"')
     (tmp_path / "config.json").write_text(config)
     with pytest.raises(ValueError, match="another kind"):

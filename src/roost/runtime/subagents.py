@@ -1,7 +1,7 @@
 """Runs subagents: each in a session of its own, for one tool call, and for no longer than that."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -64,9 +64,9 @@ class Subagents:
             context.show("Waits until another subagent is done.\n")
         async with place:
             subagent = Subagent(self._app, account, context)
-            await subagent.open(caller, task, toolset)
+            new = subagent.planned(caller, task, toolset)
             try:
-                return await subagent.work(task)
+                return await subagent.work(new, task)
             finally:
                 # It goes on if the caller is in a hurry: nothing may be left at work.
                 closing = asyncio.create_task(subagent.close())
@@ -98,9 +98,9 @@ class Subagent:
         self._context = context
         self._parts = app.parts
         self._store = app.parts.store.of(context.user)
-        self._sent: asyncio.Task[Turn] | None = None
+        self._writing: asyncio.Task[object] | None = None
 
-    async def open(self, caller: Session, task: str, toolset: ToolsetName | None) -> None:
+    def planned(self, caller: Session, task: str, toolset: ToolsetName | None) -> NewSession:
         """With the caller's model, and no more tools than it has."""
         builder = self._parts.builder
         config = builder.plan(caller).config
@@ -109,7 +109,7 @@ class Subagent:
             raise ToolError(f"You have the toolset {own} and can't give a subagent {toolset}.")
         model = f"{config.provider}/{config.model}"
         instructions = f"{config.instructions}\n\n{_INSTRUCTIONS}".strip()
-        new = NewSession(
+        return NewSession(
             id=self.id,
             origin=ORIGIN,
             title=" ".join(task.split())[:_TITLE],
@@ -117,14 +117,18 @@ class Subagent:
             parent=Parent(caller.id, "subagent"),
             config=builder.plan_for(model, instructions, toolset or own).config,
         )
-        await persisted(partial(self._store.sessions.create, new))
 
-    async def work(self, task: str) -> Report:
+    async def work(self, new: NewSession, task: str) -> Report:
+        await self._written(persisted(partial(self._store.sessions.create, new)))
         async with self._account.watch(self.id) as events:
-            self._sent = asyncio.create_task(self._send(task))
-            await asyncio.shield(self._sent)
+            await self._written(self._send(task))
             await self._followed(events)
         return await self._report()
+
+    async def _written(self, write: Coroutine[None, None, object]) -> None:
+        """What has begun to be written is written, also if the call is cancelled meanwhile."""
+        self._writing = asyncio.create_task(write)
+        await asyncio.shield(self._writing)
 
     async def _send(self, task: str) -> Turn:
         called_by = await self._store.turns.get(self._context.turn)
@@ -192,8 +196,8 @@ class Subagent:
     async def close(self) -> None:
         """Stop what it still does, and end its session. It can be read."""
         try:
-            if self._sent is not None:
-                await asyncio.wait([self._sent])  # what is still on its way in would run
+            if self._writing is not None:
+                await asyncio.wait([self._writing])
             await self._account.end(self.id)
         except RoostError as error:
             log.info("a subagent was left open", session=self.id, error=str(error))

@@ -1,6 +1,8 @@
 """One connection of a client, as uvicorn serves it, with limits of its own."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from typing import ClassVar, cast
 
@@ -14,6 +16,7 @@ PATIENCE = 30.0
 
 _ABORT_SECONDS = 1.0
 _KEY = "roost.connection"
+_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class Connection(HttpToolsProtocol):
@@ -38,12 +41,11 @@ class Connection(HttpToolsProtocol):
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head is not None and self._head_bytes > HEAD_BYTES:
-            self.transport.abort()
+            self._hang_up()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        # Closing would wait until everything is read.
-        self._unread = self.loop.call_later(self.patience, self.transport.abort)
+        self._unread = self.loop.call_later(self.patience, self._hang_up)
 
     def resume_writing(self) -> None:
         self._read_on()
@@ -52,16 +54,24 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._await_head()
-        self.scope["extensions"] = {_KEY: {"abort": self.transport.abort}}
+        self.scope["extensions"] = {_KEY: {"abort": self._hang_up}}
 
     def on_headers_complete(self) -> None:
         self._head_came()
         super().on_headers_complete()
 
+    def _hang_up(self) -> None:
+        """At once, with what is still to be read: closing would keep that until someone reads it,
+        and so would the kernel."""
+        connection = cast("socket.socket | None", self.transport.get_extra_info("socket"))
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.transport.abort()
+
     def _await_head(self) -> None:
         if self._head is None:
             self._head_bytes = 0
-            self._head = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+            self._head = self.loop.call_later(HEAD_SECONDS, self._hang_up)
 
     def _head_came(self) -> None:
         if self._head is not None:

@@ -15,10 +15,10 @@ from roost.core.clock import SystemClock
 from roost.core.config import Config, ServerConfig
 from roost.core.events import Cursor, parse_cursor
 from roost.core.ids import SessionId, UserId
+from roost.http import stream
 from roost.http.app import create_app
 from roost.http.connection import PATIENCE
 from roost.http.server import bind, serve
-from roost.http.stream import HEARTBEAT
 from roost.http.views import EventView
 from roost.runtime.identities import Identities
 from roost.testing.models import ModelServer
@@ -26,6 +26,7 @@ from roost.tools.base import Tool
 from tests.engine import ECHO, Engine, config_for
 
 SECONDS = 20
+HEARTBEAT = b":\n\n"
 
 
 class Served:
@@ -37,7 +38,7 @@ class Served:
         models: ModelServer,
         *,
         tools: Sequence[Tool] = (ECHO,),
-        heartbeat: float = HEARTBEAT,
+        heartbeat: float = stream.HEARTBEAT,
         patience: float = PATIENCE,
         server: ServerConfig | None = None,
         config: Config | None = None,
@@ -229,10 +230,13 @@ class EventReader:
         return told
 
     async def read(self, size: int) -> list[Told]:
-        """The events within the next bytes, of which the last may be cut."""
+        """The events within the next bytes, of which the last may be cut; fewer bytes if nothing
+        happens any more."""
         async with asyncio.timeout(SECONDS):
-            while len(self._buffer) < size and (chunk := await self.response.content.read(size)):
+            while len(self._buffer) < size and (chunk := await self.response.content.readany()):
                 self._buffer += chunk
+                if chunk == HEARTBEAT:
+                    break
         self._buffer = self._buffer[:size]
         found: list[Told] = []
         while (told := self._take()) is not None:

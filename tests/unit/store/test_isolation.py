@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.facts import Learned, NewFact
+from roost.core.facts import Learned, NewFact, Unmeant
 from roost.core.ids import (
     ApprovalId,
     BlobId,
@@ -31,6 +31,7 @@ from roost.store.search import Search, SearchFilter
 from roost.store.sessions import SessionPatch, Sessions
 from roost.store.transfer import Transfer
 from roost.store.turns import Turns
+from roost.store.vectors import FactVectors
 from tests.store_driver import (
     CONFIG,
     PROMPT,
@@ -99,6 +100,10 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
         asked.id,
         fact.id,
     )
+
+
+def _vectors(driver: Driver) -> FactVectors:
+    return driver.store.of(driver.user.id).vectors
 
 
 Ask = Callable[[Driver, Theirs], Awaitable[object]]
@@ -201,6 +206,12 @@ EMPTY: dict[str, Ask] = {
     "Facts.connecting": lambda bob, of: bob.facts.connecting(SCOPE, ["Secret"], limit=5),
     "Facts.contradictions": lambda bob, of: bob.facts.contradictions(SCOPE, limit=5),
     "Facts.withdraw": lambda bob, of: bob.facts.withdraw(SCOPE, of.session),
+    "FactVectors.missing": lambda bob, of: _vectors(bob).missing(SCOPE, "m", limit=5),
+    "FactVectors.page": lambda bob, of: _vectors(bob).page(SCOPE, "m", limit=5),
+    "FactVectors.facts": lambda bob, of: _vectors(bob).facts(SCOPE, [1, 2]),
+    "FactVectors.put": lambda bob, of: _vectors(bob).put(
+        SCOPE, "m", [(Unmeant(1, "secret fact"), b"")]
+    ),
     "Blobs.of_session": lambda bob, of: bob.blobs.of_session(of.session),
     "Search.__call__": lambda bob, of: bob.find("secret"),
     "Search.__call__ in the session": lambda bob, of: bob.find(
@@ -212,10 +223,24 @@ HARMLESS = {"Blobs.put", "Blobs.put_bytes", "Transfer.load", "Facts.apply"}
 """They name nothing that is there already; what an import does is in test_transfer.py."""
 
 
+PARTS = (
+    Sessions,
+    Queue,
+    Turns,
+    Approvals,
+    Histories,
+    Search,
+    Facts,
+    FactVectors,
+    Blobs,
+    Transfer,
+)
+
+
 def test_every_method_is_asked() -> None:
     methods = {
         f"{part.__name__}.{name}"
-        for part in (Sessions, Queue, Turns, Approvals, Histories, Search, Facts, Blobs, Transfer)
+        for part in PARTS
         for name, function in getmembers(part, isfunction)
         if (not name.startswith("_") or name == "__call__")
         and (iscoroutinefunction(function) or name == "read")
@@ -240,7 +265,7 @@ async def test_others_things_are_not_listed(bob: Driver, theirs: Theirs, name: s
     assert not await EMPTY[name](bob, theirs)
 
 
-OF_THE_USER = ("Blobs.get", "Blobs.read", "Facts.")
+OF_THE_USER = ("Blobs.get", "Blobs.read", "Facts.", "FactVectors.")
 """What is the user's, not the session's."""
 
 

@@ -8,6 +8,7 @@ from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.messages import plain_text
 from roost.core.turns import EndState, TurnEnd
 from roost.store.memory import BegunSegment, MemoryStatus
+from roost.testing import faults
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, draft, new_turn, opened
 
@@ -53,6 +54,14 @@ async def test_only_completed_turns_are_marked(
     await complete(ada, session, state=state)
     assert not await ada.store.memory.has_uncommitted(session)
     assert await ada.store.memory.cut(ada.user.id, session) == []
+
+
+async def test_marking_takes_no_commit_of_its_own(ada: Driver, session: SessionId) -> None:
+    run = await ada.run(session)
+    end = TurnEnd(state="completed", messages=(draft("Yes"),), memory_scope=SCOPE)
+    with faults.failing("store.commit.before", nth=2):
+        await ada.turns.end(session, run.token, run.turn, end)
+    assert await ada.store.memory.has_uncommitted(session)
 
 
 async def test_ephemeral_turn_is_not_marked(ada: Driver, session: SessionId) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import signal
     import socket
     from collections.abc import Sequence
+    from typing import NoReturn
 else:
     import _signal as signal
     import _socket as socket
@@ -76,21 +77,23 @@ class Keeper:
             pid = os.fork()
         except OSError as error:
             send(order.control, [b"failed", os.fsencode(error.strerror or "")])
-            pid = -1
-        if not pid:
-            status = 1
-            try:
-                self._connection.close()
-                follow_parent(keeper, signal.SIGTERM)
-                adopt_orphans()
-                Supervisor(order, self._limits).run()
-                status = 0
-            finally:
-                os._exit(status)
-        self._supervisors.add(pid)
+        else:
+            self._supervisors.add(pid or self._supervise(order, keeper))
         order.control.close()
         for fd in order.passed:
             os.close(fd)
+
+    def _supervise(self, order: Order, keeper: int) -> NoReturn:
+        """What the fork does, until nobody is left whom it watches over."""
+        status = 1
+        try:
+            self._connection.close()
+            follow_parent(keeper, signal.SIGTERM)
+            adopt_orphans()
+            Supervisor(order, self._limits).run()
+            status = 0
+        finally:
+            os._exit(status)
 
     def _reap(self) -> bool:
         try:

@@ -10,8 +10,8 @@ from roost.core.config import WorkspacesConfig
 from roost.core.ids import BlobId, SessionId, UserId, new_session_id, new_user_id
 from roost.core.messages import plain_text
 from roost.testing.clock import FakeClock
-from roost.tools.base import Intent, ToolContext, ToolError, ToolOutput
-from roost.tools.browser import BrowserTool
+from roost.tools.base import Intent, Tool, ToolContext, ToolError, ToolOutput
+from roost.tools.browser import BrowserTool, Patience
 from roost.workspace.browser import Browser
 from roost.workspace.tabs import CONTEXTS, AllTabs, Tabs
 from roost.workspace.workspaces import Workspaces
@@ -33,10 +33,13 @@ class Browsing:
         self.workspaces = Workspaces(
             None, folder, WorkspacesConfig(), clock=FakeClock(), is_admin=_nobody
         )
-        self.tool = BrowserTool(self.workspaces, self.tabs).tools()[0]
+        self.tool = self.with_patience(Patience())
         self.user = new_user_id()
         self.session = new_session_id()
         self.kept: dict[BlobId, bytes] = {}
+
+    def with_patience(self, patience: Patience) -> Tool:
+        return BrowserTool(self.workspaces, self.tabs, patience=patience).tools()[0]
 
     def context(self, session: SessionId | None = None) -> ToolContext:
         return context_of(user=self.user, session=session or self.session, keep=self._keep)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 from yarl import URL
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 CHARACTERS = 15_000
 SECONDS = 120.0
 
-_LOAD_MS = 30_000
-_ACT_MS = 8_000
 _SETTLE_MS = 3_000
 _LEAVE_SECONDS = 0.2
 _ARRIVE_SECONDS = 10.0
@@ -37,13 +36,25 @@ Action = Literal[
 # fmt: on
 
 
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a page may take, in milliseconds. To `see` it takes all of it if a frame could not
+    be loaded."""
+
+    load: int = 20_000
+    act: int = 8_000
+    see: int = 8_000
+
+
 class BrowserTool:
     """See `tools.base.Tool`. What is typed can reach whoever runs the page, so that is asked; links
     can be followed as freely as pages can be fetched."""
 
-    def __init__(self, workspaces: Workspaces, all_tabs: AllTabs) -> None:
+    def __init__(
+        self, workspaces: Workspaces, all_tabs: AllTabs, *, patience: Patience = Patience()
+    ) -> None:
         self._workspaces = workspaces
         self._all = all_tabs
+        self._patience = patience
 
     def tools(self) -> tuple[Tool, ...]:
         return (tool(self.browser, seconds=SECONDS, intent=self.intent),)
@@ -68,7 +79,8 @@ class BrowserTool:
         tabs = await workspace.attached("browser", self._all.make)
         with workspace.used():
             async with _told(tabs), tabs.use() as opened:
-                acting = _Acting(tabs, opened, await tabs.page(opened))
+                page = await tabs.page(opened)
+                acting = _Acting(tabs, opened, page, self._patience)
                 return await acting.run(action, context, url=url, ref=ref, text=text, tab=tab)
 
     async def intent(
@@ -121,10 +133,13 @@ async def _told(tabs: Tabs) -> AsyncGenerator[None]:
 class _Acting:
     """One action in the current tab."""
 
-    def __init__(self, tabs: Tabs, context: "BrowserContext", page: "Page") -> None:
+    def __init__(
+        self, tabs: Tabs, context: "BrowserContext", page: "Page", patience: Patience
+    ) -> None:
         self._tabs = tabs
         self._context = context
         self._page = page
+        self._patience = patience
 
     async def run(
         self, action: Action, context: ToolContext, *, url: str, ref: str, text: str, tab: int
@@ -136,7 +151,7 @@ class _Acting:
                 return await self._shown(ref)
             case "click":
                 element = await self._element(ref)
-                await self._and_wait(element.click(timeout=_ACT_MS))
+                await self._and_wait(element.click(timeout=self._patience.act))
             case "type":
                 await self._check_promise(context, ref)
                 await self._and_wait(self._type(await self._element(ref), text))
@@ -146,7 +161,7 @@ class _Acting:
             case "scroll":
                 await self._page.mouse.wheel(0, -600 if text == "up" else 600)
             case "back":
-                await self._page.go_back(timeout=_LOAD_MS, wait_until="domcontentloaded")
+                await self._page.go_back(timeout=self._patience.load, wait_until="domcontentloaded")
             case "screenshot":
                 return await self._picture(context)
             case "tabs":
@@ -159,13 +174,17 @@ class _Acting:
         return await self._shown()
 
     async def _open(self, address: str) -> None:
-        from playwright.async_api import Error
+        from playwright.async_api import Error, TimeoutError
 
         url = read_url(address)
         host = url.raw_authority.lower()
         self._tabs.why_refused(host)
         try:
-            await self._go(str(url))
+            try:
+                await self._go(str(url))
+            except TimeoutError:  # the page that is there may not let go
+                self._page = await self._tabs.renew(self._context)
+                await self._go(str(url))
         except Error as error:
             if self._tabs.notes and "ERR_ABORTED" in error.message:  # it is a download
                 return
@@ -177,7 +196,7 @@ class _Acting:
         from playwright.async_api import Error
 
         try:
-            await self._page.goto(url, timeout=_LOAD_MS, wait_until="domcontentloaded")
+            await self._page.goto(url, timeout=self._patience.load, wait_until="domcontentloaded")
         except Error as error:
             if "interrupted by another navigation" not in error.message:
                 raise
@@ -221,13 +240,13 @@ class _Acting:
 
     async def _type(self, element: "Locator", text: str) -> None:
         if await element.evaluate("element => element.tagName") == "SELECT":
-            await element.select_option(label=text, timeout=_ACT_MS)
+            await element.select_option(label=text, timeout=self._patience.act)
         else:
-            await element.fill(text, timeout=_ACT_MS)
+            await element.fill(text, timeout=self._patience.act)
 
     async def _press(self, ref: str, key: str) -> None:
         if ref:
-            await (await self._element(ref)).press(key, timeout=_ACT_MS)
+            await (await self._element(ref)).press(key, timeout=self._patience.act)
         else:
             await self._page.keyboard.press(key)
 
@@ -247,7 +266,9 @@ class _Acting:
 
     async def _picture(self, context: ToolContext) -> ToolOutput:
         page = await self._settled()
-        data = await page.screenshot(type="jpeg", quality=75, scale="css", timeout=_LOAD_MS)
+        data = await page.screenshot(
+            type="jpeg", quality=75, scale="css", timeout=self._patience.load
+        )
         blob = await context.keep(data, "image/jpeg")
         words = ToolOutput.of(await self._head(page)).content
         return ToolOutput((*words, ImagePart(blob, "image/jpeg", "screenshot.jpg")))
@@ -255,7 +276,9 @@ class _Acting:
     async def _shown(self, ref: str = "") -> ToolOutput:
         page = await self._settled()
         if ref:
-            tree = await (await self._element(ref)).aria_snapshot(mode="ai", timeout=_ACT_MS)
+            tree = await (await self._element(ref)).aria_snapshot(
+                mode="ai", timeout=self._patience.see
+            )
         else:
             page, tree = await self._tree(page)
         if len(tree) > CHARACTERS:
@@ -267,10 +290,10 @@ class _Acting:
         from playwright.async_api import Error
 
         try:
-            return page, await page.aria_snapshot(mode="ai", timeout=_LOAD_MS)
+            return page, await page.aria_snapshot(mode="ai", timeout=self._patience.see)
         except Error:  # it may just have gone on to another page
             page = await self._settled()
-            return page, await page.aria_snapshot(mode="ai", timeout=_LOAD_MS)
+            return page, await page.aria_snapshot(mode="ai", timeout=self._patience.see)
 
     async def _settled(self) -> "Page":
         """The current tab, which may be another by now, when it has loaded or enough time went
@@ -333,7 +356,7 @@ async def _origin(page: "Page | None", ref: str) -> str:
         raise ToolError("No page is open.")
     frame = page.main_frame
     if ref:
-        handle = await (await _found(page, ref)).element_handle(timeout=_ACT_MS)
+        handle = await (await _found(page, ref)).element_handle(timeout=_SETTLE_MS)
         frame = await handle.owner_frame() or frame
     elif await page.evaluate("document.activeElement instanceof HTMLIFrameElement"):
         raise ToolError("Say which element, by its ref.")

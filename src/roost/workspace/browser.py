@@ -75,6 +75,11 @@ class Browser:
         self._lock = asyncio.Lock()
         self._closed = False
 
+    @property
+    def proxy_url(self) -> str:
+        """Where its traffic goes through, while it runs."""
+        return self._proxy.url
+
     async def open(self) -> "tuple[BrowserContext, Pass]":
         """A context: cookies, storage and tabs apart from all others."""
         async with self._lock:
@@ -157,6 +162,8 @@ class Browser:
                     executable_path=found,
                     headless=True,
                     args=_FLAGS,
+                    # Pages open tabs when someone clicked, not by the dozen.
+                    ignore_default_args=["--disable-popup-blocking"],
                     # Its own traffic has no pass, and ends at the proxy.
                     proxy={"server": self._proxy.url},
                     # Root can't have Chromium's own sandbox.

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 CONTEXTS = 8
 """How many sessions have tabs at once. Each takes some hundred megabytes."""
 TABS = 10
+CLOSE_SECONDS = 10.0
+DIALOGS = 20
+"""With more of them in one action, a page only wants to be in the way."""
 
 _NOTES = 10
 
@@ -60,6 +63,7 @@ class Tabs:
         self._all = all_tabs
         self._opening: asyncio.Task[tuple[BrowserContext, Pass]] | None = None
         self._current: Page | None = None
+        self._dialogs = 0
         self._closing: set[asyncio.Future[None]] = set()
         self._lock = asyncio.Lock()
         self._closed = False
@@ -82,12 +86,21 @@ class Tabs:
                 yield await self._context()
             finally:
                 self.is_busy = False
+                self._dialogs = 0
 
     async def page(self, context: "BrowserContext") -> "Page":
         """The current tab, opened if there is none."""
         if self._current is None:
             self._current = await context.new_page()
         return self._current
+
+    async def renew(self, context: "BrowserContext") -> "Page":
+        """Another tab in place of the current one, which does not answer."""
+        old, self._current = self._current, None
+        page = await self.page(context)
+        if old is not None:
+            await _closed(old)
+        return page
 
     async def show(self, page: "Page") -> None:
         self._current = page
@@ -176,7 +189,12 @@ class Tabs:
                 await dialog.accept()
             else:
                 self.note(f"The page said ({dialog.type}, dismissed): {dialog.message[:500]}")
+                self._dialogs += 1
                 await dialog.dismiss()
+            if self._dialogs > DIALOGS and dialog.page is not None:
+                self._dialogs = 0
+                self.note("The page asked again and again; its tab was closed.")
+                await dialog.page.close()
 
     def _refuse(self, download: "Download") -> None:
         self.note(f"The page wanted to download {download.suggested_filename[:100]}: refused.")
@@ -185,5 +203,6 @@ class Tabs:
 async def _closed(page: "Page") -> None:
     from playwright.async_api import Error
 
-    with suppress(Error):
-        await page.close()
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await page.close()

@@ -14,7 +14,7 @@ from roost.core.turns import Step
 from roost.core.usage import Usage
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, new_session, new_turn, summary, text
+from tests.store_driver import Driver, draft, new_session, new_turn, summary, text
 
 
 @pytest.fixture
@@ -32,6 +32,27 @@ async def test_load_gives_what_a_reader_lacks(
     rest = await ada.history.load(session, after=4)
     assert rest.messages == whole.messages[4:]
     assert (await ada.history.load(session, after=99)).messages == ()
+
+
+async def test_note_stands_between_turns_once_and_is_no_activity(
+    ada: Driver, session: SessionId, turns: list[TurnId], clock: FakeClock
+) -> None:
+    before = await ada.sessions.get(session)
+    clock.advance(3600)
+    lease = await ada.claim(session)
+    note = draft("The shell ended.", "note")
+    written = await ada.history.note(session, lease.token, note)
+    assert await ada.history.note(session, lease.token, note) == written
+    (last,) = (await ada.history.load(session, after=6)).messages
+    assert (last.id, last.role, last.turn, last.position) == (note.id, "note", None, 7)
+    now = await ada.sessions.get(session)
+    assert (now.active_at, now.unread) == (before.active_at, before.unread)
+
+
+async def test_note_does_not_come_into_a_turn(ada: Driver) -> None:
+    run = await ada.run()
+    with pytest.raises(Conflict, match="under way"):
+        await ada.history.note(run.session, run.token, draft("No.", "note"))
 
 
 async def test_pages_go_back_and_are_not_moved_by_appends(

@@ -166,6 +166,7 @@ NOT_FOUND: dict[str, Ask] = {
     "Histories.since": lambda bob, of: bob.history.since(of.session, 0),
     "Histories.replaced": lambda bob, of: bob.history.replaced(of.session, 1),
     "Histories.pin": lambda bob, of: bob.history.pin(of.session, of.message, True),
+    "Histories.note": lambda bob, of: bob.history.note(of.session, of.token, draft("x", "note")),
     "Histories.undo": lambda bob, of: bob.history.undo(of.session, of.token, of.past),
     "Histories.edit": lambda bob, of: bob.history.edit(of.session, of.token, of.past, new_turn()),
     "Histories.clear": lambda bob, of: bob.history.clear(of.session, of.token),

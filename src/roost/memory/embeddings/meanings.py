@@ -100,6 +100,8 @@ class Meanings:
     async def _nearest(self, scope: Scope, words: str, limit: int) -> Sequence[Found]:
         model = await self._loaded()
         shelf = await self._shelf(scope, model)
+        if not len(shelf):
+            return ()
         near = await asyncio.to_thread(_look, model, shelf, words, limit)
         facts = await self._vectors(scope.user).facts(str(scope), [each.number for each in near])
         # Forgotten or superseded since: their vectors went with them.
@@ -160,8 +162,6 @@ class Meanings:
 
 
 def _look(model: Embedder, shelf: Shelf, words: str, limit: int) -> Sequence[Near]:
-    if not len(shelf):
-        return []
     (vector,) = model.embed([words])
     near = shelf.near(vector, limit=limit, least=LEAST)
     return [each for each in near if each.likeness >= near[0].likeness * SHARE]

@@ -37,6 +37,7 @@ class Page:
         self.seq = 0
         self.rewritten = False
         self.ended: str | None = None
+        self._past: set[TurnId] = set()
 
     def take(self, told: Told) -> None:
         if told.kind == "end":
@@ -114,19 +115,28 @@ class Page:
         self.seq = 0
 
     def has_ended(self, *turns: TurnId) -> bool:
-        return all(self.states.get(turn) in ENDED for turn in turns)
+        return all(turn in self._past or self.states.get(turn) in ENDED for turn in turns)
 
     # With a client.
 
     async def follow_to_the_end(self, client: Client, session: SessionId, *turns: TurnId) -> None:
-        """Read on, from where it was, until these turns have ended."""
+        """Read on, from where it was, until these turns have ended; a snapshot leaves out those
+        that ended before."""
         async with client.watch(session, after=self.last) as events:
+            if self.last is None:
+                self.take(await anext(events))
+                self._past |= set(turns) - set(self.states)
             while not self.has_ended(*turns):
                 self.take(await anext(events))
 
     async def follow_until_said(self, client: Client, session: SessionId, words: str) -> None:
         async with client.watch(session, after=self.last) as events:
             while words not in self.text:
+                self.take(await anext(events))
+
+    async def follow_until_running(self, client: Client, session: SessionId, turn: TurnId) -> None:
+        async with client.watch(session, after=self.last) as events:
+            while self.states.get(turn) != "running":
                 self.take(await anext(events))
 
     async def check_equals_what_is_stored(self, client: Client, session: SessionId) -> None:

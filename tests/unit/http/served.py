@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import aiohttp
 import msgspec
@@ -125,12 +125,16 @@ class Served:
 
     @asynccontextmanager
     async def _client(self, headers: Mapping[str, str]) -> AsyncGenerator["Client"]:
-        jar = aiohttp.CookieJar(unsafe=True)  # cookies of a bare address too
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=SECONDS, sock_read=SECONDS)
-        async with aiohttp.ClientSession(
-            headers=headers, cookie_jar=jar, timeout=timeout
-        ) as connections:
-            yield Client(self, connections)
+        async with connections(headers) as opened:
+            yield Client(self, opened)
+
+
+@asynccontextmanager
+async def connections(headers: Mapping[str, str]) -> AsyncGenerator[aiohttp.ClientSession]:
+    jar = aiohttp.CookieJar(unsafe=True)  # cookies of a bare address too
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=SECONDS, sock_read=SECONDS)
+    async with aiohttp.ClientSession(headers=headers, cookie_jar=jar, timeout=timeout) as opened:
+        yield opened
 
 
 class Told(NamedTuple):
@@ -150,8 +154,13 @@ class Told(NamedTuple):
         return parse_cursor(self.id)
 
 
+class Address(Protocol):
+    @property
+    def url(self) -> URL: ...
+
+
 class Client:
-    def __init__(self, served: Served, connections: aiohttp.ClientSession) -> None:
+    def __init__(self, served: Address, connections: aiohttp.ClientSession) -> None:
         self.served = served
         self.connections = connections
 

@@ -24,6 +24,7 @@ from roost.tools.base import Allowed, Intent, ToolContext, ToolError
 from roost.tools.processes import ProcessesTool
 from roost.tools.terminal import TerminalTool
 from roost.workspace.base import Sandbox, SandboxKind
+from roost.workspace.disk import DiskFloor
 from roost.workspace.workspace import Workspace
 from roost.workspace.workspaces import Workspaces
 from tests.boxes import DEADLINE, sandbox_of
@@ -35,9 +36,16 @@ GUEST = UserId("usr_2")
 class Hands:
     """Of one session. What is told and shown is kept."""
 
-    def __init__(self, folder: Path, sandbox: Sandbox | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        sandbox: Sandbox | None,
+        clock: Clock,
+        floor: DiskFloor | None = None,
+    ) -> None:
         self.folder = folder
         self.clock = clock
+        self.floor = floor
         self.told: list[tuple[SessionId, str]] = []
         self.ended: list[tuple[SessionId, str]] = []
         self.heard = asyncio.Event()
@@ -55,6 +63,7 @@ class Hands:
             is_admin=_is_admin,
             told=self._tell,
             ended=self._end,
+            floor=self.floor,
         )
         terminal = TerminalTool(self.workspaces).tools()
         processes = ProcessesTool(self.workspaces, self.clock).tools()
@@ -141,10 +150,14 @@ def endless() -> str:
 
 @asynccontextmanager
 async def hands_on(
-    folder: Path, kind: SandboxKind, clock: Clock | None = None
+    folder: Path,
+    kind: SandboxKind,
+    clock: Clock | None = None,
+    *,
+    floor: DiskFloor | None = None,
 ) -> AsyncGenerator[Hands]:
     async with sandbox_of(kind) as sandbox:
-        hands = Hands(folder / "workspaces", sandbox, clock or FakeClock())
+        hands = Hands(folder / "workspaces", sandbox, clock or FakeClock(), floor)
         try:
             yield hands
         finally:

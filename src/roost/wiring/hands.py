@@ -71,6 +71,7 @@ async def hands(
             clock=clock,
             is_admin=_admins(store),
             agents_idle=config.agents.idle_ttl,
+            floor=floor,
         )
         stack.push_async_callback(workspaces.close)
         subagents = Subagents(config.tools)

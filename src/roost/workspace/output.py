@@ -110,6 +110,8 @@ class Output:
         self._news = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
+        if not data:
+            return
         self._raw.append(data)
         self._raw_length += len(data)
         if self._length > SAVED and self._raw_length > 2 * _RAW:

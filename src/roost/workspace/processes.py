@@ -18,6 +18,8 @@ MOST = 16
 """Processes that may run at once; and ended ones that are remembered."""
 _TELL_SECONDS = 30.0
 _SHORT = 200
+_GATHER = 0.2
+"""Seconds for more to come, once something has."""
 
 
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,16 +77,16 @@ class Process:
     async def poll(self, seconds: float) -> str:
         """What it printed since the last time; waits for something, or its end, for so long."""
         self._polls += 1
+        news = asyncio.create_task(self.output.news())
+        end = asyncio.create_task(self._end())
         try:
-            waits = [
-                asyncio.create_task(self.output.news()),
-                asyncio.create_task(_set(self._ended)),
-            ]
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            for each in waits:
-                each.cancel()
+            await asyncio.wait([news, end], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if news.done() and seconds:
+                await asyncio.wait([end], timeout=_GATHER)
         finally:
             self._polls -= 1
+            news.cancel()
+            end.cancel()
         await self.output.settle()
         return self.output.take()
 
@@ -114,6 +116,9 @@ class Process:
         if self.notify and not looking:
             self.notify = False
             await ended(self._obituary())
+
+    async def _end(self) -> None:
+        await self._ended.wait()
 
     def _obituary(self) -> str:
         seconds = ((self.until or 0) - self.since) / 1000
@@ -200,10 +205,6 @@ class Processes:
         ended = [process.id for process in self._all.values() if not process.is_running]
         for id in ended[:-MOST]:
             del self._all[id]
-
-
-async def _set(event: asyncio.Event) -> None:
-    await event.wait()
 
 
 def _short(command: str) -> str:

@@ -34,6 +34,12 @@ _DRAIN_SECONDS = 0.25
 _BETWEEN = 8_192
 """Bytes of what jobs print while no command runs, kept for the next."""
 _LONGEST_EXPORT = 100_000
+_GIVEN_UP = -9
+
+_WITH_JOBS = """\
+builtin eval "$1"; __roost_c=$2; builtin shift 2; builtin eval "$__roost_c"
+__roost_s=$?; builtin wait; builtin exit $__roost_s"""
+"""A command with the variables before it; its jobs are part of it."""
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -73,6 +79,11 @@ class _Terminal:
         self.ended = asyncio.create_task(child.wait())
         self._closing: asyncio.Task[None] | None = None
 
+    async def finished(self) -> int:
+        """Its status, once it has ended, or could not be ended and is given up."""
+        await asyncio.wait([self.ended])
+        return _GIVEN_UP if self.ended.cancelled() else self.ended.result()
+
     async def close(self) -> None:
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
@@ -96,17 +107,18 @@ class _Terminal:
 
 class Fresh:
     """A shell for one command, which nothing that was done before can change the meaning of, unless
-    `exported` brings variables along. It ends with the command, and so does what that started."""
+    `exported` brings variables along. All that the command started ends with it; with `jobs`, it
+    lasts for as long as they do."""
 
     def __init__(self, terminal: _Terminal) -> None:
         self.tty = terminal.tty
         self._terminal = terminal
 
     @classmethod
-    async def open(cls, box: Box, command: str, *, directory: str, exported: str = "") -> "Fresh":
-        script = (
-            ("-c", command) if not exported else ("-c", _WITH_EXPORTED, "bash", exported, command)
-        )
+    async def open(
+        cls, box: Box, command: str, *, directory: str, exported: str = "", jobs: bool = False
+    ) -> "Fresh":
+        script = ("-c", _WITH_JOBS, "bash", exported, command) if jobs else ("-c", command)
         child = await box.start(
             (*BASH, *script), directory=directory, environment=ENVIRONMENT, tty=True
         )
@@ -114,7 +126,7 @@ class Fresh:
 
     async def run(self, command: str, output: Output) -> Finished:
         self.tty.sink = output.feed
-        status = await asyncio.shield(self._terminal.ended)
+        status = await self._terminal.finished()
         await self._terminal.close()
         return Finished(status, ended=True)
 
@@ -203,7 +215,7 @@ class Shell:
         try:
             report = await self._evaluated(command)
             if report is None:
-                status = self._terminal.ended.result()
+                status = await self._terminal.finished()
                 await self.close()
                 return Finished(status, ended=True)
             await self._drain()
@@ -285,12 +297,9 @@ class Shell:
 
     def _pass_on(self, data: bytes) -> None:
         if self._output is not None:
-            self._output.feed(data) if data else None
+            self._output.feed(data)
         else:
             self._between = (self._between + data)[-_BETWEEN:]
-
-
-_WITH_EXPORTED = 'builtin eval "$1"; __roost_c=$2; builtin shift 2; builtin eval "$__roost_c"'
 
 
 def _nothing(data: bytes) -> None:

@@ -91,40 +91,27 @@ class Terminal:
             return msgspec.structs.replace(ran, notes=notes)
 
     async def run_fresh(
-        self,
-        command: str,
-        *,
-        wait: float,
-        show: Show,
-        network: bool = False,
-        exported: bool = False,
-        notify: bool = False,
+        self, command: str, *, wait: float, show: Show, network: bool = False, notify: bool = False
     ) -> Ran:
-        """In a shell of its own, where nothing has another meaning; `exported` variables of the
-        shell that lasts are there if that is asked for."""
+        """In a shell of its own, where nothing has another meaning."""
         box = await self._box(network=network)
-        fresh = await Fresh.open(
-            box,
-            command,
-            directory=self.directory,
-            exported=self._exported if exported else "",
-        )
+        fresh = await Fresh.open(box, command, directory=self.directory)
         output = Output(self._saved, show)
         return await self._ran(command, fresh, output, wait=wait, notify=notify)
 
     async def start(
         self, command: str, *, show: Show, notify: bool, network: bool, exported: bool
     ) -> Ran:
-        """In the background from the start."""
+        """In the background from the start, in a shell of its own; `exported` variables of the
+        shell that lasts are there if that is asked for."""
         self._processes.check_room()
-        return await self.run_fresh(
-            command,
-            wait=_AT_ONCE,
-            show=show,
-            network=network,
-            exported=exported,
-            notify=notify,
+        box = await self._box(network=network)
+        variables = self._exported if exported else ""
+        fresh = await Fresh.open(
+            box, command, directory=self.directory, exported=variables, jobs=True
         )
+        output = Output(self._saved, show)
+        return await self._ran(command, fresh, output, wait=_AT_ONCE, notify=notify)
 
     async def close(self) -> None:
         shell, self._shell = self._shell, None

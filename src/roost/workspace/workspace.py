@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Protocol, TypeVar, cast
 
 import msgspec
@@ -13,6 +13,7 @@ from roost.core.clock import Clock
 from roost.core.errors import WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Box, Ground, Sandbox, SandboxKind
+from roost.workspace.disk import DiskFloor
 from roost.workspace.place import Place, Trace
 from roost.workspace.processes import Processes, ProcessView
 from roost.workspace.terminal import Terminal
@@ -55,6 +56,10 @@ class Ports(Protocol):
         """A process ended that the session wants to be told of."""
         ...
 
+    async def told(self, text: str) -> None:
+        """Something that people should know."""
+        ...
+
 
 class Workspace:
     """Lives from its first use until its session ends, it was idle for too long, or Roost stops.
@@ -73,6 +78,7 @@ class Workspace:
         ports: Ports,
         clock: Clock,
         trace: Trace,
+        floor: DiskFloor | None = None,
     ) -> None:
         self.id = f"wsp_{secrets.token_hex(8)}"
         self.user = user
@@ -90,6 +96,8 @@ class Workspace:
         self._clock = clock
         self._trace = trace
         self._tracing = asyncio.Lock()
+        self._floor = floor
+        self._tenancy = ExitStack()
         self._boxes: dict[bool, Box] = {}
         self._attached: dict[str, Attached] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -140,11 +148,16 @@ class Workspace:
             if self._sandbox is None:
                 raise WorkspaceError("no sandbox works on this machine. `roost doctor` says why.")
             await self._ports.may_open()
-            async with asyncio.timeout(OPEN_SECONDS):
-                opened = await self._sandbox.open(self.ground, network=network)
+            try:
+                async with asyncio.timeout(OPEN_SECONDS):
+                    opened = await self._sandbox.open(self.ground, network=network)
+            except TimeoutError as error:
+                raise WorkspaceError("its box does not open. Try again.") from error
             if self._closed:
                 await _closed("box", opened)
             self._check()
+            if not self._boxes and self._floor is not None:
+                self._tenancy.enter_context(self._floor.let(self._place.folder, self.stop))
             self._boxes[network] = opened
         if found is not None:
             await _closed("box", found)
@@ -177,6 +190,16 @@ class Workspace:
             await self._leave_trace()
         return news
 
+    async def stop(self, reason: str) -> None:
+        """Kill everything that runs in its boxes. The next command opens another."""
+        boxes = list(self._boxes.values())
+        self._boxes.clear()
+        self._tenancy.close()
+        said = f"What ran in the workspace was stopped: {reason}"
+        self._trace = msgspec.structs.replace(self._trace, news=said)
+        await asyncio.gather(*[_closed("box", box) for box in boxes])
+        await self._ports.told(said)
+
     async def close(self, *, why: str = "", forever: bool = False) -> None:
         """Everything, once; what is slow to close holds up nothing else, and no longer than its
         deadline. The next workspace of the session will say `why`, unless it is over `forever`."""
@@ -187,6 +210,7 @@ class Workspace:
         held = [*self._attached.items(), *[("box", box) for box in self._boxes.values()]]
         self._attached.clear()
         self._boxes.clear()
+        self._tenancy.close()
         held += [("terminal", self.terminal), ("processes", self.processes)]
         await asyncio.gather(*[_closed(name, each) for name, each in held])
         await asyncio.to_thread(self._place.empty_scratch)

@@ -15,6 +15,7 @@ from roost.core.config import WorkspacesConfig
 from roost.core.errors import NotFound, WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox
+from roost.workspace.disk import DiskFloor
 from roost.workspace.place import (
     FIRST_OWNER,
     Place,
@@ -38,7 +39,8 @@ class Workspaces:
     """Belongs to one event loop. A session has one workspace at a time; while one is being closed
     the next one waits.
 
-    `is_admin` says who may run processes without a box. `told` is for people, `ended` for the
+    `is_admin` says who may run processes without a box; whoever fills the disk down to its `floor`
+    is stopped. `told` is for people, `ended` for the
     session's agent, which may go on with it."""
 
     def __init__(
@@ -50,6 +52,7 @@ class Workspaces:
         clock: Clock,
         is_admin: Callable[[UserId], Awaitable[bool]],
         agents_idle: timedelta = timedelta(0),
+        floor: DiskFloor | None = None,
         told: Tell | None = None,
         ended: Tell | None = None,
     ) -> None:
@@ -59,6 +62,7 @@ class Workspaces:
         self._folder = folder
         self._clock = clock
         self._is_admin = is_admin
+        self._floor = floor
         self._idle_ttl = max(config.idle_ttl, agents_idle)
         self._more = [
             *[_kept(path, writable=False) for path in config.read],
@@ -116,7 +120,8 @@ class Workspaces:
         telling: list[Awaitable[None]] = []
         for workspace in idle:
             if lost := _lost(workspace.terminal.has_shell, workspace.processes.running):
-                telling.append(self._tell(workspace, f"{lost} ended: {why}. Files are kept."))
+                said = f"{lost} ended: {why}. Files are kept."
+                telling.append(self.tell(workspace.user, workspace.session, said))
             self._closes(workspace.session, why=why)
         await asyncio.gather(*telling)
         return len(idle)
@@ -175,6 +180,7 @@ class Workspaces:
             ports=_Ports(self, user, session),
             clock=self._clock,
             trace=Trace(news=_news(before)),
+            floor=self._floor,
         )
 
     async def may_open(self, user: UserId) -> None:
@@ -185,13 +191,13 @@ class Workspaces:
             "runs this Roost to make bubblewrap work; `roost doctor` says how."
         )
 
-    async def _tell(self, workspace: Workspace, text: str) -> None:
+    async def tell(self, user: UserId, session: SessionId, text: str) -> None:
         try:
             async with asyncio.timeout(_TELL_SECONDS):
                 if self.told is not None:
-                    await self.told(workspace.user, workspace.session, text)
+                    await self.told(user, session, text)
         except Exception:
-            log.exception("a user could not be told of a workspace", session=workspace.session)
+            log.exception("people could not be told of a workspace", session=session)
 
     def _prepare(self, place: Place) -> int | None:
         """Under root every workspace is a user of its own, so that what is counted by user is
@@ -227,6 +233,9 @@ class _Ports:
     async def ended(self, text: str) -> None:
         if self._workspaces.ended is not None:
             await self._workspaces.ended(self._user, self._session, text)
+
+    async def told(self, text: str) -> None:
+        await self._workspaces.tell(self._user, self._session, text)
 
 
 def _news(trace: Trace | None) -> str:

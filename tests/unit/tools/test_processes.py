@@ -41,6 +41,14 @@ async def test_process_is_started_in_the_shell_s_directory_with_its_exports(hand
     assert await hands("echo free") == "free\n"
 
 
+async def test_jobs_of_a_process_are_part_of_it(hands: Hands) -> None:
+    answer = await hands(f"{SLEEP} & echo begun; exit_later() {{ :; }}; false", background=True)
+    assert answer == "begun\n[It runs on in the background as p1.]"
+    assert commands(SLEEP)
+    await hands.processes("kill", id="p1")
+    assert not commands(SLEEP)
+
+
 async def test_one_that_ends_at_once_is_said_to(hands: Hands) -> None:
     answer = await hands("echo oops; exit 3", background=True)
     assert answer.startswith("oops\n[exit status 3 after ")

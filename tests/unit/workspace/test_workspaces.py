@@ -12,9 +12,10 @@ from roost.core.errors import InvalidInput, NotFound, WorkspaceError, WorkspaceG
 from roost.core.ids import SessionId, new_session_id
 from roost.testing.clock import FakeClock
 from roost.workspace import workspace as workspace_module
+from roost.workspace.disk import DiskFloor
 from roost.workspace.place import FIRST_OWNER
 from roost.workspace.workspaces import Workspaces
-from tests.boxes import AS_ROOT, DEADLINE, KINDS, commands, sandbox_of
+from tests.boxes import AS_ROOT, DEADLINE, KINDS, commands, sandbox_of, until
 from tests.terminal_hands import GUEST, USER, Hands, endless, hands_on
 
 HOURS = 12 * 3600
@@ -346,6 +347,32 @@ async def test_box_that_died_is_replaced(hands: Hands) -> None:
     assert await hands("echo $X$y; pwd") == (
         "1\n/\n[The earlier shell was ended; this is a new one in /.]"
     )
+
+
+async def test_whoever_fills_the_disk_is_stopped_and_told(hands: Hands) -> None:
+    workspace = await hands.workspace()
+    await hands("cd /; export X=kept")
+    await hands(SLEEP, background=True)
+    task = hands.running(f"echo begun; {SLEEP}")
+    await hands.seen("begun")
+    await workspace.stop("the disk is full.")
+    said = "What ran in the workspace was stopped: the disk is full."
+    answer = await task
+    assert answer.startswith(f"[{said}]\nbegun\n[The shell ended.")
+    assert "[exit status -9 " in answer
+    assert hands.told == [(hands.session, said)]
+    assert not commands(SLEEP)
+    assert "kept\n" in await hands("echo $X")
+
+
+async def test_floor_watches_while_something_can_be_written(tmp_path: Path) -> None:
+    floor = DiskFloor(tmp_path, 1 << 60)
+    watch = asyncio.create_task(floor.run())
+    async with hands_on(tmp_path, "local", floor=floor) as hands:
+        answer = await hands("while :; do head -c 100000 /dev/zero >>file; sleep 0.01; done")
+        assert "MB of disk is free, and this workspace has just written" in answer
+        await until(lambda: len(hands.told) == 1)
+    watch.cancel()
 
 
 async def test_closing_ends_all_and_refuses_more(hands: Hands) -> None:

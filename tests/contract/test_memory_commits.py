@@ -307,7 +307,7 @@ async def test_segment_that_fails_for_days_rests_until_a_person_asks(
     await memory.called(MOST_FAILURES + 1)
     await eventually(lambda: _at_rest(engine))
     memory.failures.clear()
-    assert await engine.parts.memory.retry(engine.owner.id) >= 1
+    assert await engine.account.retry_memory() >= 1
     await engine.parts.memory.look()
     await committed(engine, session)
     assert (await engine.account.memory_status()).resting == 0
@@ -322,10 +322,10 @@ async def test_what_rests_can_be_given_up_and_is_forgotten_with_its_session(
     await engine.say(session)
     memory.fail(1)
     await engine.account.commit_memory(session)
-    assert await engine.parts.memory.give_up(engine.owner.id) == []
+    assert await engine.account.drop_memory() == []
     (segment,) = await marks.pending(engine.owner.id, session)
     assert await marks.failed(segment.key, "no", delay=1.0, most=1)
-    assert await engine.parts.memory.give_up(engine.owner.id) == [GivenUp(session, 1)]
+    assert await engine.account.drop_memory() == [GivenUp(session, 1)]
     assert not await engine.account.uncommitted(session)
     assert await engine.account.commit_memory(session) == Nothing()
     await engine.account.delete(session)

@@ -38,7 +38,7 @@ from roost.runtime.segments import Report
 from roost.runtime.turns import Turns
 from roost.store.blobs import Blob
 from roost.store.history import Epoch
-from roost.store.memory import MemoryStatus
+from roost.store.memory import GivenUp, MemoryStatus
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.store import Store
@@ -428,6 +428,14 @@ class Account:
     async def memory_status(self) -> MemoryStatus:
         """What is on its way to memory, and what keeps it."""
         return await self._memory.status(self._user)
+
+    async def retry_memory(self) -> int:
+        """Try again soon what memory could not take, also what failed too often; how much it is."""
+        return await self._memory.retry(self._user)
+
+    async def drop_memory(self) -> Sequence[GivenUp]:
+        """Let go of what failed too often: memory will not have it."""
+        return await self._memory.give_up(self._user)
 
     # Questions.
 

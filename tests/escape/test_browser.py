@@ -57,7 +57,7 @@ async def shared(
         # Were the guard to let it through, the secret would be reached.
         shared.network.put("127.0.0.1", secret.port)
         # As long as a session has tabs, Chromium stays.
-        await shared("snapshot")
+        await shared.refused("snapshot")
         yield shared
 
 

@@ -45,12 +45,15 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     see: int = 8_000
 
 
+_USUAL = Patience()
+
+
 class BrowserTool:
     """See `tools.base.Tool`. What is typed can reach whoever runs the page, so that is asked; links
     can be followed as freely as pages can be fetched."""
 
     def __init__(
-        self, workspaces: Workspaces, all_tabs: AllTabs, *, patience: Patience = Patience()
+        self, workspaces: Workspaces, all_tabs: AllTabs, *, patience: Patience = _USUAL
     ) -> None:
         self._workspaces = workspaces
         self._all = all_tabs
@@ -79,6 +82,8 @@ class BrowserTool:
         tabs = await workspace.attached("browser", self._all.make)
         with workspace.used():
             async with _told(tabs), tabs.use() as opened:
+                if tabs.current is None and action != "open":
+                    raise ToolError(" ".join([*_taken(tabs), "No page is open: open one first."]))
                 page = await tabs.page(opened)
                 acting = _Acting(tabs, opened, page, self._patience)
                 return await acting.run(action, context, url=url, ref=ref, text=text, tab=tab)

@@ -61,6 +61,10 @@ def unavailable(environ: Mapping[str, str]) -> str | None:
     return None
 
 
+class _Unusable(WorkspaceError):
+    """The browser does not answer: {detail}"""
+
+
 class Browser:
     """Belongs to one event loop. `home` is a folder that it may write to."""
 
@@ -83,15 +87,13 @@ class Browser:
     async def open(self) -> "tuple[BrowserContext, Pass]":
         """A context: cookies, storage and tabs apart from all others."""
         async with self._lock:
-            chromium = await self._started()
-            ticket = self._proxy.admit()
             try:
-                context = await self._made(chromium, ticket)
-            except BaseException:
-                self._proxy.dismiss(ticket)
-                raise
-            self._contexts[context] = ticket
-            return context, ticket
+                return await self._opened(await self._started())
+            except _Unusable:
+                # Neither it nor its driver need say that they ended.
+                self._contexts.clear()
+                await self._stop()
+                return await self._opened(await self._started())
 
     async def close_context(self, context: "BrowserContext") -> None:
         """Without any left, Chromium stops."""
@@ -116,6 +118,16 @@ class Browser:
         async with self._lock:
             await self._stop()
 
+    async def _opened(self, chromium: "Chromium") -> "tuple[BrowserContext, Pass]":
+        ticket = self._proxy.admit()
+        try:
+            context = await self._made(chromium, ticket)
+        except BaseException:
+            self._proxy.dismiss(ticket)
+            raise
+        self._contexts[context] = ticket
+        return context, ticket
+
     async def _made(self, chromium: "Chromium", ticket: Pass) -> "BrowserContext":
         from playwright.async_api import Error
 
@@ -131,7 +143,7 @@ class Browser:
                     permissions=[],
                 )
         except (Error, TimeoutError) as error:
-            raise WorkspaceError("Chromium opens no more pages. Try again.") from error
+            raise _Unusable("Chromium opens no pages. Try again.") from error
 
     async def _started(self) -> "Chromium":
         if self._closed:

@@ -134,6 +134,8 @@ class Tabs:
     async def _context(self) -> "BrowserContext":
         if self._closed:
             raise WorkspaceError("the browser was closed.")
+        if self._opening is not None and self._opening.done():
+            await self._check(self._opening.result()[0])
         if self._opening is None:
             await self._all.make_room()
             self._opening = asyncio.create_task(self._open())
@@ -146,6 +148,16 @@ class Tabs:
             if opening.done() and (opening.cancelled() or opening.exception() is not None):
                 self._opening = None
                 self._all.forget(self)
+
+    async def _check(self, context: "BrowserContext") -> None:
+        """A driver that died tells nobody; it only stops to answer."""
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await context.cookies("http://localhost")
+        except (Error, TimeoutError):
+            self._gone(context)
 
     async def _open(self) -> "tuple[BrowserContext, Pass]":
         context, ticket = await self._all.browser.open()

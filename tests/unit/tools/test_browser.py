@@ -1,5 +1,7 @@
 """The `browser` tool, called as an agent calls it, with a real Chromium."""
 
+import os
+import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from roost.core.ids import new_session_id
 from roost.core.messages import ImagePart
 from roost.tools.base import ToolError
 from roost.workspace.files.pictures import picture_of
+from roost.workspace.inside.trees import children
 from tests.browsing import Browsing, browsing, ref_of
 from tests.network import PUBLIC
 from tests.unit.tools.calling import written
@@ -128,6 +131,8 @@ async def test_tabs(browser: Browsing) -> None:
     assert 'heading "Birds"' in await browser("tab", tab=1)
     assert await browser.refused("tab", tab=3) == "There are 2 tabs."
     assert await browser("close") == "* 1. Two http://example.com/two"
+    assert await browser("close") == "There are no tabs."
+    assert await browser.refused("snapshot") == "No page is open: open one first."
 
 
 async def test_sessions_have_nothing_in_common(browser: Browsing) -> None:
@@ -197,20 +202,35 @@ async def test_the_least_recently_used_makes_room_and_is_told(tmp_path: Path) ->
         for session in sessions:
             await browser("open", session=session, url="http://example.com/")
         assert 'heading "Birds"' in await browser("snapshot", session=sessions[1])
-        lost = await browser("snapshot", session=sessions[0])
-        assert "Your tabs were closed to make room for another session's." in lost
-        assert "Birds" not in lost
+        browser.session = sessions[0]
+        assert await browser.refused("snapshot") == (
+            "Your tabs were closed to make room for another session's. "
+            "No page is open: open one first."
+        )
 
 
-async def test_an_ended_browser_is_told_and_started_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("driver_too", [False, True], ids=["browser", "driver"])
+async def test_an_ended_browser_is_told_and_started_again(tmp_path: Path, driver_too: bool) -> None:
+    others = _drivers()
     async with browsing(tmp_path) as browser:
         browser.site.page("/", HOME)
         await browser("open", url="http://example.com/")
-        context = (await browser.current()).current
-        assert context is not None
-        chromium = context.context.browser
-        assert chromium is not None
-        await chromium.close()
+        if driver_too:
+            (driver,) = _drivers() - others
+            os.kill(driver, signal.SIGKILL)
+        else:
+            page = (await browser.current()).current
+            assert page is not None
+            assert page.context.browser is not None
+            await page.context.browser.close()
         again = await browser("open", url="http://example.com/")
         assert "The browser ended unexpectedly; its tabs are gone." in again
         assert 'heading "Birds"' in again
+
+
+def _drivers() -> set[int]:
+    return {
+        pid
+        for pid in children(os.getpid())
+        if b"run-driver" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    }

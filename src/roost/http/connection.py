@@ -13,6 +13,7 @@ HEAD_SECONDS = 20.0
 HEAD_BYTES = 64 << 10
 """Of a request's first line and headers, which uvicorn would collect without end."""
 PATIENCE = 30.0
+REST_SECONDS = 5.0
 
 _ABORT_SECONDS = 1.0
 _KEY = "roost.connection"
@@ -21,20 +22,25 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 class Connection(HttpToolsProtocol):
     """Hangs up on whoever takes too long or too much to say what they want, or does not read what
-    they get for `patience` seconds: what waits for them is all that a connection holds."""
+    they get for `patience` seconds. Who has their answer before all of the request was read may go
+    on with it for a moment: hanging up at once could take the answer away from them."""
 
     patience: ClassVar[float] = PATIENCE
     _head: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _unread: asyncio.TimerHandle | None = None
+    _rest: asyncio.TimerHandle | None = None
+    _asked = True
+    """Whether all of the request came."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_came()
-        self._read_on()
+        for timer in (self._head, self._unread, self._rest):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -48,17 +54,30 @@ class Connection(HttpToolsProtocol):
         self._unread = self.loop.call_later(self.patience, self._hang_up)
 
     def resume_writing(self) -> None:
-        self._read_on()
+        if self._unread is not None:
+            self._unread.cancel()
         super().resume_writing()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._asked = False
         self._await_head()
         self.scope["extensions"] = {_KEY: {"abort": self._hang_up}}
 
     def on_headers_complete(self) -> None:
         self._head_came()
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._asked = True
+        if self._rest is not None:
+            self._rest.cancel()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self._asked:
+            self._rest = self.loop.call_later(REST_SECONDS, self._hang_up)
 
     def _hang_up(self) -> None:
         """At once, with what is still to be read: closing would keep that until someone reads it,
@@ -77,11 +96,6 @@ class Connection(HttpToolsProtocol):
         if self._head is not None:
             self._head.cancel()
             self._head = None
-
-    def _read_on(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
 
 
 async def abort(scope: Scope, gone: "asyncio.Task[str]") -> None:

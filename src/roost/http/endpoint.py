@@ -48,9 +48,6 @@ from roost.http.problems import ProblemError
 BODY_LIMIT = 1 << 20
 BODY_SECONDS = 30.0
 
-_CLOSE = {"Connection": "close"}
-"""After a body that was not read to its end: the rest of it is not waited for."""
-
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -259,14 +256,14 @@ async def body_chunks(
         return
     except TimeoutError:
         said = "The body took too long to arrive."
-        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said, _CLOSE) from None
+        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said) from None
     except ClientDisconnect:
         raise ProblemError(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
 
 
 def too_large(limit: int) -> ProblemError:
     said = f"The body is larger than {limit} bytes."
-    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said, _CLOSE)
+    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said)
 
 
 def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:

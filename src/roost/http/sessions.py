@@ -147,7 +147,10 @@ async def branched(call: Call, session: SessionId, body: BranchAt) -> SessionVie
 
 
 async def ended(call: Call, session: SessionId) -> SessionView:
-    """Close a session: a turn under way is cancelled, what waits will not run. It can be read."""
+    """Close a session: a turn under way is cancelled, what waits will not run.
+
+    It can still be read, and goes on with the next message.
+    """
     await call.account.end(session)
     return session_view(await call.account.session(session))
 

@@ -1,0 +1,123 @@
+"""Files over HTTP: what they are is told by their content, and none of them runs script."""
+
+import struct
+import zlib
+from collections.abc import AsyncGenerator
+
+import aiohttp
+import pytest
+
+from roost.core.ids import TurnId, new_user_id
+from roost.core.users import User
+from roost.http import files
+from roost.testing.models import ModelServer, echo
+from tests.unit.http.served import Client, Served
+
+
+def png() -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"\0\xff\0\0")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    )
+
+
+PAGE = b"<!doctype html><script>alert(1)</script>"
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+KINDS = {
+    "a picture": (png(), "image/png", "inline"),
+    "text": (b"Hello.", "text/plain", "inline"),
+    "a page": (PAGE, "text/plain", "inline"),
+    "a drawing": (SVG, "text/plain", "inline"),
+    "a document": (b"%PDF-1.7 ...", "application/pdf", "attachment"),
+    "a page with a zero": (PAGE + b"\0", "application/octet-stream", "attachment"),
+    "a picture that is a page": (b"GIF89a/*" + PAGE, "image/gif", "inline"),
+    "bytes": (b"\xff\xfe\x00\x01", "application/octet-stream", "attachment"),
+    "nothing": (b"", "text/plain", "inline"),
+}
+
+
+async def upload(client: Client, data: bytes, kind: str = "text/html") -> dict[str, object]:
+    status, made = await client.ask("POST", "/api/files", data=data, headers={"Content-Type": kind})
+    assert status == 201, made
+    return made
+
+
+async def content(client: Client, path: str) -> tuple[aiohttp.ClientResponse, bytes]:
+    async with client.connections.get(
+        client.served.url.join(client.served.url.with_path(path))
+    ) as r:
+        return r, await r.read()
+
+
+@pytest.mark.parametrize("what", KINDS)
+async def test_file_is_what_its_content_says_and_can_run_no_script(
+    browser: Client, what: str
+) -> None:
+    data, kind, how = KINDS[what]
+    made = await upload(browser, data)
+    assert (made["media_type"], made["size"]) == (kind, len(data))
+    answer, body = await content(browser, f"/api/files/{made['id']}/content")
+    assert body == data
+    assert answer.content_type == kind
+    assert answer.headers["content-disposition"] == how
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+
+
+async def test_name_can_not_get_out_of_its_header(browser: Client) -> None:
+    made = await upload(browser, b"Hello.")
+    url = browser.served.url / f"api/files/{made['id']}/content"
+    name = 'a"; x=y\r\nSet-Cookie: a=b\r\n\r\n<script>é.txt'
+    async with browser.connections.get(url.with_query(name=name, save="true")) as answer:
+        assert answer.status == 200
+        assert "set-cookie" not in answer.headers
+        disposition = answer.headers["content-disposition"]
+    assert disposition.startswith("attachment; filename*=UTF-8''a%22%3B%20x%3Dy%0D%0ASet-Cookie")
+
+
+async def test_file_is_only_for_whoever_uploaded_it(served: Served, browser: Client) -> None:
+    made = await upload(browser, b"Mine.")
+    bob = await served.engine.store.users.create(User(id=new_user_id(), name="Bob", role="admin"))
+    async with served.browser(bob.id) as other:
+        assert (await other.ask("GET", f"/api/files/{made['id']}"))[0] == 404
+        assert (await other.ask("GET", f"/api/files/{made['id']}/content"))[0] == 404
+        session = await other.session()
+        attached = {"text": "Look", "files": [{"file": made["id"], "name": "mine.txt"}]}
+        assert (await other.post(f"/api/sessions/{session}/turns", attached))[0] == 404
+
+
+async def test_upload_that_is_too_large_leaves_nothing(
+    served: Served, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "UPLOAD_LIMIT", 10_000)
+
+    async def without_length() -> AsyncGenerator[bytes]:
+        for _ in range(1000):
+            yield b"x" * 1000
+
+    url = served.url / "api/files"
+    async with browser.connections.post(url, data=without_length()) as answer:
+        assert answer.status == 413
+    assert (await browser.ask("POST", "/api/files", data=b"x" * 10_001))[0] == 413
+    blobs = served.engine.folder / "blobs"
+    assert [path for path in blobs.rglob("*") if path.is_file()] == []
+
+
+async def test_attached_file_goes_to_the_model_as_what_it_is(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    made = await upload(browser, png(), kind="text/plain")
+    session = await browser.session()
+    server.plan(echo())
+    attached = [{"file": made["id"], "name": "red.png"}]
+    turn = await browser.send(session, "What is this?", files=attached)
+    await served.engine.ended(TurnId(turn["id"]))
+    (first, *_) = (await browser.get(f"/api/sessions/{session}/messages"))["messages"]
+    (image,) = [part for part in first["parts"] if part["kind"] == "image"]
+    assert (image["media_type"], image["name"]) == ("image/png", "red.png")

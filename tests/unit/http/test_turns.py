@@ -1,0 +1,123 @@
+"""Turns over HTTP: sent once, waiting, stopped, retried, taken back, edited."""
+
+from typing import Any
+
+from roost.core.ids import SessionId, TurnId, new_turn_id
+from roost.testing.models import ModelServer, fail, say, stall
+from tests.unit.http.served import Client, Served
+
+
+async def texts(browser: Client, session: SessionId) -> list[str]:
+    page: dict[str, Any] = await browser.get(f"/api/sessions/{session}/messages")
+    return [
+        part["text"]
+        for message in page["messages"]
+        for part in message["parts"]
+        if part["kind"] == "text"
+    ]
+
+
+async def test_message_sent_twice_is_one_turn(served: Served, browser: Client) -> None:
+    session = await browser.session()
+    path = f"/api/sessions/{session}/turns"
+    key = {"Idempotency-Key": "one and only"}
+    _, first = await browser.post(path, {"text": "Hello"}, headers=key)
+    _, again = await browser.post(path, {"text": "Hello"}, headers=key)
+    assert first["id"] == again["id"]
+    status, problem = await browser.post(path, {"text": "Good-bye"}, headers=key)
+    assert (status, problem["type"]) == (409, "urn:roost:key-reused")
+    id = new_turn_id()
+    sent = [await browser.send(session, "Hello", id=id) for _ in range(2)]
+    assert [each["id"] for each in sent] == [id, id]
+    await served.engine.ended(id)
+    assert await texts(browser, session) == ["Hello", "Good day."] * 2
+
+
+async def test_empty_message_is_refused(browser: Client) -> None:
+    session = await browser.session()
+    status, problem = await browser.post(f"/api/sessions/{session}/turns", {"text": " "})
+    assert (status, problem["detail"]) == (400, "The message is empty.")
+
+
+async def test_what_waits_is_listed_edited_and_removed(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(stall(), say("Two."))
+    session = await browser.session()
+    first = await browser.send(session, "One")
+    second, third = [await browser.send(session, words) for words in ("Too", "Three")]
+    queue = f"/api/sessions/{session}/queue"
+    listed = (await browser.get(queue))["turns"]
+    assert [turn["id"] for turn in listed] == [second["id"], third["id"]]
+    status, edited = await browser.ask("PUT", f"{queue}/{second['id']}", {"text": "Two"})
+    assert (status, edited["parts"]) == (200, [{"kind": "text", "text": "Two"}])
+    assert await browser.ask("DELETE", f"{queue}/{third['id']}") == (204, None)
+    server.release()
+    await served.engine.ended(TurnId(second["id"]))
+    assert (await browser.ask("PUT", f"{queue}/{first['id']}", {"text": "No"}))[0] == 409
+    assert "Two" in await texts(browser, session)
+
+
+async def test_turn_of_another_session_is_not_found(browser: Client) -> None:
+    session, other = await browser.session(), await browser.session()
+    turn = (await browser.send(other))["id"]
+    for method, path in [
+        ("GET", f"/api/sessions/{session}/turns/{turn}"),
+        ("PUT", f"/api/sessions/{session}/turns/{turn}"),
+        ("PUT", f"/api/sessions/{session}/queue/{turn}"),
+        ("DELETE", f"/api/sessions/{session}/queue/{turn}"),
+    ]:
+        body = {"text": "Hello"} if method == "PUT" else None
+        assert (await browser.ask(method, path, body))[0] == 404
+
+
+async def test_retry_undo_and_edit_take_turns_back(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(say("One."), say("Two."), say("Three."))
+    session = await browser.session()
+    path = f"/api/sessions/{session}"
+    await served.engine.say(session, "Count")
+    status, retried = await browser.post(f"{path}/retry")
+    assert status == 202
+    await served.engine.ended(TurnId(retried["id"]))
+    assert await texts(browser, session) == ["Count", "Two."]
+    edit = f"{path}/turns/{retried['id']}"
+    status, edited = await browser.ask("PUT", edit, {"text": "Count on"})
+    assert status == 202
+    await served.engine.ended(TurnId(edited["id"]))
+    assert await texts(browser, session) == ["Count on", "Three."]
+    assert (await browser.post(f"{path}/undo"))[0] == 200
+    assert await texts(browser, session) == []
+    assert (await browser.post(f"{path}/restore"))[0] == 200
+    assert await texts(browser, session) == ["Count on", "Three."]
+    kinds = [each["kind"] for each in (await browser.get(f"{path}/rewrites"))["rewrites"]]
+    assert sorted(kinds) == ["edit", "edit", "restore", "undo"]
+
+
+async def test_turn_that_failed_goes_on(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(fail(401), say("Here I am."))
+    session = await browser.session()
+    turn = await served.engine.say(session, "Where are you?")
+    assert turn.state == "failed"
+    status, continued = await browser.post(f"/api/sessions/{session}/continue")
+    assert (status, continued["id"]) == (202, turn.id)
+    assert (await served.engine.ended(turn.id)).state == "completed"
+    status, _ = await browser.post(f"/api/sessions/{session}/continue")
+    assert status == 409
+
+
+async def test_steer_joins_the_turn_under_way(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(stall() + say("On it."), say("And that too."))
+    session = await browser.session()
+    turn = await browser.send(session, "Do this")
+    steer = await browser.send(session, "And that", steer=True)
+    server.release()
+    await served.engine.ended(TurnId(turn["id"]))
+    await served.engine.ended(TurnId(steer["id"]))
+    found = await browser.get(f"/api/sessions/{session}/turns/{steer['id']}")
+    assert found["state"] in ("merged", "completed")

@@ -210,7 +210,8 @@ async def _exchange(client: Stream, server: Stream, head: _Head, first: bytes) -
 
     async def send(idle: asyncio.Timeout) -> None:
         await _copy(client[0], server[1], idle, count=int(length))
-        await client[0].read(1)
+        while await client[0].read(_CHUNK):
+            pass
 
     async def answer(idle: asyncio.Timeout) -> None:
         while (got := await _read_head(server[0])).first.partition(b" ")[2].startswith(b"1"):

@@ -18,6 +18,7 @@ MOST = 16
 """Processes that may run at once; and ended ones that are remembered."""
 _TELL_SECONDS = 30.0
 _SHORT = 200
+_LONGEST_LINE = 4_000
 _GATHER = 0.2
 """Seconds for more to come, once something has."""
 
@@ -93,7 +94,11 @@ class Process:
     async def write(self, text: str) -> None:
         if not self.is_running:
             raise WorkspaceError(f"{self.id} has ended.")
-        await self._home.tty.write(text.encode())
+        data = text.encode()
+        if max(map(len, data.split(b"\n"))) > _LONGEST_LINE:
+            # The kernel would drop the rest of it without a word.
+            raise WorkspaceError(f"a terminal takes lines of {_LONGEST_LINE} bytes. Use a file.")
+        await self._home.tty.write(data)
 
     async def kill(self) -> None:
         """With all that it started. Nobody is told: whoever killed it knows."""

@@ -164,6 +164,15 @@ async def test_typing_to_one_that_ended_is_refused(hands: Hands) -> None:
 
 
 async def test_one_that_does_not_read_is_not_waited_for_forever(hands: Hands) -> None:
-    await hands("stty raw; sleep 1000", background=True)
+    await hands("read x; stty raw; echo ready; sleep 1000", background=True)
+    answer = await hands.processes("write", id="p1", text="go\n")
+    while "ready" not in answer:
+        answer = await hands.processes("poll", id="p1", wait=10)
     with pytest.raises(ToolError, match="does not read its input"):
-        await hands.processes("write", id="p1", text="x" * 60_000)
+        await hands.processes("write", id="p1", text="x\n" * 30_000)
+
+
+async def test_line_that_a_terminal_would_cut_is_refused(hands: Hands) -> None:
+    await hands("cat", background=True)
+    with pytest.raises(ToolError, match="takes lines of 4000 bytes"):
+        await hands.processes("write", id="p1", text="x" * 5_000)

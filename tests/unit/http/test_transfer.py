@@ -1,0 +1,50 @@
+"""Sessions as files, over HTTP."""
+
+import pytest
+
+from roost.core.ids import new_user_id
+from roost.core.users import User
+from roost.http import transfer
+from tests.unit.http.served import Client, Served
+
+JSON = {"Content-Type": "application/json"}
+
+
+async def exported(client: Client, path: str) -> tuple[str, bytes]:
+    async with client.connections.get(client.served.url.join(client.served.url / path)) as answer:
+        assert answer.status == 200
+        assert answer.headers["content-disposition"].startswith("attachment; filename=")
+        return answer.content_type, await answer.read()
+
+
+async def test_session_goes_out_and_comes_in_again(served: Served, browser: Client) -> None:
+    session = await browser.session(title="Owls")
+    await served.engine.say(session, "Where do owls sleep?")
+    kind, document = await exported(browser, f"api/sessions/{session}/export")
+    assert kind == "application/json"
+    assert (await browser.ask("DELETE", f"/api/sessions/{session}"))[0] == 204
+    bob = await served.engine.store.users.create(User(id=new_user_id(), name="Bob", role="member"))
+    async with served.browser(bob.id) as other:
+        status, loaded = await other.ask("POST", "/api/import", data=document, headers=JSON)
+        assert (status, loaded["created"], loaded["session"]["title"]) == (200, True, "Owls")
+        _, again = await other.ask("POST", "/api/import", data=document, headers=JSON)
+        assert (again["created"], again["session"]["id"]) == (False, loaded["session"]["id"])
+
+
+async def test_session_is_read_as_markdown(served: Served, browser: Client) -> None:
+    session = await browser.session(title="Owls")
+    await served.engine.say(session, "Where do owls sleep?")
+    url = served.url / f"api/sessions/{session}/export"
+    async with browser.connections.get(url.with_query(format="markdown")) as answer:
+        assert answer.content_type == "text/markdown"
+        assert "Where do owls sleep?" in await answer.text()
+
+
+async def test_what_is_no_export_is_refused(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, problem = await browser.ask("POST", "/api/import", data=b"[1]", headers=JSON)
+    assert (status, problem["type"]) == (400, "urn:roost:invalid-input")
+    monkeypatch.setattr(transfer, "IMPORT_LIMIT", 100)
+    status, _ = await browser.ask("POST", "/api/import", data=b" " * 101, headers=JSON)
+    assert status == 413

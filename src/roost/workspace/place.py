@@ -5,10 +5,8 @@ import errno
 import os
 import re
 import shutil
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
@@ -127,18 +125,12 @@ def remove_leavings(root: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    def retry(function: Any, failed: str, _: object) -> None:  # noqa: ANN401 (shutil's own)
-        """What runs in a workspace may lock its folders; it can't lock us out."""
-        with contextlib.suppress(OSError):
-            parent = Path(failed).parent
-            if parent.is_relative_to(path) or parent == path.parent:
-                _open_up(parent)
-            _open_up(Path(failed))
-            function(failed)
-
+    """Nothing runs there any more, so nothing changes under our hands."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, onerror=retry)
-        if path.exists():
+        try:
+            shutil.rmtree(path)
+        except OSError:
+            _open_up(path)
             shutil.rmtree(path, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):
@@ -147,6 +139,11 @@ def _remove(path: Path) -> None:
         log.warning("a workspace's files could not be removed", path=str(path))
 
 
-def _open_up(path: Path) -> None:
-    if stat.S_ISDIR(path.lstat().st_mode):
-        path.chmod(0o700, follow_symlinks=False)
+def _open_up(root: Path) -> None:
+    """What ran in a workspace may have locked its folders; it can't lock us out."""
+    todo = [root]
+    while todo:
+        folder = todo.pop()
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)
+            todo += [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]

@@ -30,7 +30,8 @@ _OPEN_SECONDS = 10.0
 _GRACE = 0.1
 """Seconds that a command has to end after an interrupt."""
 _KILL_SECONDS = 5.0
-_DRAIN_SECONDS = 0.25
+_MARK_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 0.25
 _BETWEEN = 8_192
 """Bytes of what jobs print while no command runs, kept for the next."""
 _LONGEST_EXPORT = 100_000
@@ -98,7 +99,7 @@ class _Terminal:
             log.exception("a command could not be ended")
         with suppress(TimeoutError):
             # What it printed last.
-            async with asyncio.timeout(_DRAIN_SECONDS):
+            async with asyncio.timeout(_LAST_WORDS_SECONDS):
                 await self.tty.ended.wait()
         self.tty.close()
         self.child.close()
@@ -184,14 +185,16 @@ class Shell:
         control.theirs.close()
         shell = cls(_Terminal(child), control, directory)
         try:
-            async with asyncio.timeout(_OPEN_SECONDS):
-                shell.hear(await first)
-                opened.append(shell)
-                if exported:
+            ways = [first, shell._terminal.ended]
+            await asyncio.wait(ways, timeout=_OPEN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                raise WorkspaceError("bash does not start.")
+            shell.hear(first.result())
+            opened.append(shell)
+            if exported:
+                async with asyncio.timeout(_OPEN_SECONDS):
                     await shell._evaluated(exported)
-        except TimeoutError:
-            await shell.close()
-            raise WorkspaceError("bash does not start. Is it installed?") from None
+                shell._between = b""
         except BaseException:
             await shell.close()
             raise
@@ -270,7 +273,7 @@ class Shell:
         it ended may be faster."""
         self._marked.clear()
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(_DRAIN_SECONDS):
+            async with asyncio.timeout(_MARK_SECONDS):
                 text = secrets.token_hex(8)  # which no command can have known
                 self._mark = mark_of(text)
                 await self._control.mark(text)

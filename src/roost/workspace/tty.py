@@ -7,6 +7,7 @@ import os
 import struct
 import termios
 from collections.abc import Callable
+from contextlib import suppress
 
 from roost.core.errors import WorkspaceError
 
@@ -37,8 +38,9 @@ class Tty:
     def reset(self) -> None:
         """Undo what the last command did to it, and forget what was typed and not read."""
         if self._is_open:
-            termios.tcflush(self._fd, termios.TCOFLUSH)
-            termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._sane)
+            with suppress(termios.error):  # the other end is gone, which will be heard
+                termios.tcflush(self._fd, termios.TCOFLUSH)
+                termios.tcsetattr(self._fd, termios.TCSAFLUSH, self._sane)
 
     async def write(self, data: bytes) -> None:
         """Type something."""

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -98,7 +98,7 @@ class Connection(HttpToolsProtocol):
             self._head = None
 
 
-async def abort(scope: Scope, gone: "asyncio.Task[str]") -> None:
+async def abort(scope: Scope, gone: "asyncio.Future[Any]") -> None:
     """Hang up at once, and wait until uvicorn knows."""
     extensions = cast("dict[str, dict[str, Callable[[], None]]]", scope.get("extensions") or {})
     if _KEY in extensions:

@@ -64,6 +64,7 @@ PATTERNS: Mapping[object, str] = {
     RuleId: r"^rul_[0-9a-z_]{1,64}$(?!\n)",
 }
 """What an id in a path looks like; one that does not is not found."""
+_ANY = re.compile(r"[^\0]{1,200}")
 
 
 class Header(NamedTuple):
@@ -83,6 +84,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     takes: str | None
     answers: str | None
+    sends: Any
+    """What a stream's events are, if it answers with one."""
     limit: int
     names: tuple[str, ...]
     """Of the parameters in the path."""
@@ -107,6 +110,7 @@ def endpoint(
     status: int | None = None,
     takes: str | None = None,
     answers: str | None = None,
+    sends: object = None,
     limit: int = BODY_LIMIT,
 ) -> Endpoint:
     kinds = get_type_hints(handler, include_extras=True)
@@ -128,6 +132,7 @@ def endpoint(
         status=status or (204 if returns is type(None) else 200),
         takes=takes,
         answers=answers,
+        sends=sends,
         limit=limit,
         names=tuple(re.findall(r"{(\w+)(?::path)?}", path)),
         kinds=kinds,
@@ -203,8 +208,8 @@ class _Reader:
             if not re.fullmatch("[0-9]{1,15}", text):
                 raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no {name} {text[:80]!r} here.")
             return int(text)
-        pattern = self._patterns.get(name)
-        if pattern is not None and not pattern.search(text):
+        pattern = self._patterns.get(name, _ANY)
+        if not pattern.fullmatch(text):
             raise ProblemError(HTTPStatus.NOT_FOUND, f"There is no {name} {text[:80]!r} here.")
         return text
 
@@ -220,7 +225,7 @@ class _Reader:
             return decoder.decode(body)
         except msgspec.ValidationError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is wrong: {error}.") from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is not JSON: {error}.") from error
 
 

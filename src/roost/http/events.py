@@ -9,7 +9,7 @@ from roost.core.events import SessionEvent, parse_cursor
 from roost.core.ids import SessionId
 from roost.http.calls import Call
 from roost.http.endpoint import Header, endpoint
-from roost.http.stream import MEDIA_TYPE, EventStream, event
+from roost.http.stream import MEDIA_TYPE, End, EventStream, event
 from roost.http.views import (
     ApprovalView,
     EventView,
@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 _LastId = Annotated[str | None, Header("Last-Event-ID")]
 
 
-class After(msgspec.Struct, frozen=True):
+class After(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An event's id, for clients that can't send the header on their first connection."""
 
     after: Annotated[str, msgspec.Meta(max_length=200)] | None = None
@@ -99,6 +99,6 @@ def _kind(view: type[EventView | FeedView]) -> str:
 _events = partial(endpoint, "GET", scope="read", answers=MEDIA_TYPE)
 
 ENDPOINTS = (
-    _events("/api/sessions/{session}/events", session_events),
-    _events("/api/events", user_events),
+    _events("/api/sessions/{session}/events", session_events, sends=EventView | End),
+    _events("/api/events", user_events, sends=FeedView | End),
 )

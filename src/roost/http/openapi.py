@@ -45,6 +45,8 @@ def _kinds(endpoint: Endpoint) -> Iterable[object]:
         yield from [field.type for field in msgspec.structs.fields(endpoint.kinds["query"])]
     if _is_json(endpoint):
         yield endpoint.returns
+    if endpoint.sends is not None:
+        yield endpoint.sends
 
 
 def _is_json(endpoint: Endpoint) -> bool:
@@ -105,7 +107,10 @@ def _responses(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[s
     if _is_json(endpoint):
         done["content"] = {"application/json": {"schema": schemas[_key(endpoint.returns)]}}
     elif endpoint.answers is not None:
-        done["content"] = {endpoint.answers: {"schema": {"type": "string"}}}
+        answer: dict[str, object] = {"schema": {"type": "string"}}
+        if endpoint.sends is not None:
+            answer["x-event"] = schemas[_key(endpoint.sends)]
+        done["content"] = {endpoint.answers: answer}
     problem = {MEDIA_TYPE: {"schema": schemas[_key(Problem)]}}
     responses: dict[str, object] = {str(endpoint.status): done}
     for status in _problems(endpoint):

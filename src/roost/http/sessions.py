@@ -16,7 +16,7 @@ from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.usage import Used
 
 
-class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
+class SessionQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`after_at` and `after` are `active_at` and `id` of the last session of the page before."""
 
     archived: bool = False
@@ -65,7 +65,7 @@ class BranchAt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: GivenMessage | None = None
 
 
-class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Times are milliseconds. `before` is the last `seq` of the page before."""
 
     words: Phrase

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 import structlog
@@ -29,11 +29,14 @@ _HEARTBEAT = b":\n\n"
 _LAST_WORDS_SECONDS = 1.0
 
 
-class End(msgspec.Struct, frozen=True):
+Reason = Literal["gone", "signed_out", "stops", "failure"]
+
+
+class End(msgspec.Struct, frozen=True, tag_field="kind", tag="end"):
     """Why a stream ends: its session is `gone`, who listens has `signed_out`, the server `stops` or
     had a `failure`. After the last two it is worth to come back, with the last event's id."""
 
-    reason: str
+    reason: Reason
 
 
 def event(kind: str, data: bytes, id: str | None = None) -> bytes:
@@ -79,9 +82,9 @@ class EventStream(Response, Generic[E]):
                 gone.cancel()
 
     async def _until_over(
-        self, events: AsyncIterator[E], gone: "asyncio.Task[str]", send: Send
-    ) -> str:
-        """Why it is over; nothing if nobody listens."""
+        self, events: AsyncIterator[E], gone: "asyncio.Task[Reason | None]", send: Send
+    ) -> Reason | None:
+        """Why it is over; None if nobody listens."""
         tasks = {
             gone,
             asyncio.create_task(self._write(events, send)),
@@ -97,18 +100,18 @@ class EventStream(Response, Generic[E]):
                 task.cancel()
             await asyncio.wait(tasks)
 
-    async def _write(self, events: AsyncIterator[E], send: Send) -> str:
+    async def _write(self, events: AsyncIterator[E], send: Send) -> Reason | None:
         encode = self._encode
         await send(_body(b"retry: %d\n\n" % _RETRY_MS))
         async for each in events:
             await send(_body(encode(each)))
         return "gone"
 
-    async def _stopped(self) -> str:
+    async def _stopped(self) -> Reason | None:
         await self._stop.wait()
         return "stops"
 
-    async def _keep_alive(self, send: Send) -> str:
+    async def _keep_alive(self, send: Send) -> Reason | None:
         while True:
             await asyncio.sleep(self._heartbeat)
             if not await self._holds():
@@ -120,7 +123,7 @@ def _body(data: bytes) -> Message:
     return {"type": "http.response.body", "body": data, "more_body": True}
 
 
-def _outcome(task: "asyncio.Task[str]") -> str:
+def _outcome(task: "asyncio.Task[Reason | None]") -> Reason | None:
     try:
         return task.result()
     except Exception:
@@ -128,13 +131,13 @@ def _outcome(task: "asyncio.Task[str]") -> str:
         return "failure"
 
 
-async def _disconnected(receive: Receive) -> str:
+async def _disconnected(receive: Receive) -> Reason | None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    return ""
+    return None
 
 
-async def _last_words(send: Send, reason: str) -> bool:
+async def _last_words(send: Send, reason: Reason) -> bool:
     data = msgspec.json.encode(End(reason))
     try:
         async with asyncio.timeout(_LAST_WORDS_SECONDS):

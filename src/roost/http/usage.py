@@ -10,7 +10,7 @@ from roost.http.endpoint import endpoint
 from roost.store.usage import UsedOnDay
 
 
-class Days(msgspec.Struct, frozen=True):
+class Days(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=400)] = 30
 
 

@@ -24,13 +24,13 @@ _CHUNK = 1 << 18
 _MOST_ENTRIES = 1000
 
 
-class WorkspacePath(msgspec.Struct, frozen=True, kw_only=True):
+class WorkspacePath(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As the agent names it; one that is not absolute begins in the workspace."""
 
     path: Phrase = "."
 
 
-class FilePath(msgspec.Struct, frozen=True, kw_only=True):
+class FilePath(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: Phrase
     save: bool = False
 

@@ -6,13 +6,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from roost.core.config import WorkspacesConfig
 from roost.core.ids import BlobId, SessionId, UserId, new_session_id, new_user_id
 from roost.core.messages import plain_text
 from roost.testing.clock import FakeClock
 from roost.tools.base import Intent, Tool, ToolContext, ToolError, ToolOutput
-from roost.tools.browser import BrowserTool, Patience
-from roost.workspace.browser import Browser
+from roost.tools.browser import BrowserTool
+from roost.tools.browser_action import Patience
+from roost.workspace.browser import Browser, unavailable
 from roost.workspace.tabs import CONTEXTS, AllTabs, Tabs
 from roost.workspace.workspaces import Workspaces
 from tests.network import PUBLIC, Network, Site, served
@@ -90,6 +93,9 @@ class Browsing:
 
 @asynccontextmanager
 async def browsing(folder: Path, *, most: int = CONTEXTS) -> AsyncGenerator[Browsing]:
+    """Skips the test where there is no Chromium, and says so."""
+    if (why := unavailable(os.environ)) is not None:
+        pytest.skip(why)
     browsing = Browsing(folder, most=most)
     async with served(browsing.site) as port:
         browsing.network.put(PUBLIC, port)

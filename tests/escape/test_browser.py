@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from roost.core.ids import new_session_id
 from roost.tools.base import ToolError
-from roost.tools.browser import Patience
+from roost.tools.browser_action import Patience
 from tests.browsing import DEADLINE, Browsing, browsing, ref_of
 from tests.network import PUBLIC
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.workspace.browser import unavailable
 from roost.workspace.inside.trees import children
 from tests.boxes import Watched, commands, until
 
@@ -19,6 +20,8 @@ DEADLINE = 50.0
 
 @asynccontextmanager
 async def holder(folder: Path) -> AsyncGenerator[Process]:
+    if (why := unavailable(os.environ)) is not None:
+        pytest.skip(why)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.faults.browser_process", str(folder)),
         stdout=PIPE,
@@ -59,5 +62,5 @@ async def test_no_chromium_is_left_when_they_are_killed(tmp_path: Path, killed: 
 async def test_no_chromium_is_left_when_the_browser_is_closed(tmp_path: Path) -> None:
     async with holder(tmp_path) as process:
         everyone = Watched.below(process.pid)
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         assert await everyone.gone(DEADLINE) == []

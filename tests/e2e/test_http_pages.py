@@ -1,0 +1,51 @@
+"""The pages that come with the server, in a real browser."""
+
+import os
+from collections.abc import AsyncGenerator
+
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from roost.workspace.browser import executable
+from tests.e2e.command import Roost, Server
+
+
+@pytest.fixture
+async def server(roost: Roost) -> AsyncGenerator[Server]:
+    async with roost.running() as server:
+        yield server
+
+
+@pytest.fixture
+async def page() -> AsyncGenerator[Page]:
+    chromium = executable(os.environ)
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
+        )
+        page = await browser.new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(f"{said.type}: {said.text}"))
+        yield page
+        await browser.close()
+        assert [trouble for trouble in troubles if not trouble.startswith("log")] == []
+
+
+async def test_printed_link_signs_the_browser_in(server: Server, page: Page) -> None:
+    link = next(line.split()[-1] for line in server.greeting.splitlines() if "#" in line)
+    await page.goto(link)
+    await page.wait_for_url(f"{server.address}/")
+    me = await page.evaluate("fetch('/api/me').then((answer) => answer.json())")
+    assert me["user"]["name"] == "owner"
+    assert await page.evaluate("document.cookie") == ""
+
+
+async def test_api_page_lists_every_operation(server: Server, page: Page) -> None:
+    await page.goto(f"{server.address}/api/docs")
+    await page.wait_for_selector("details")
+    assert await page.locator("details").count() > 50
+    await page.get_by_text("Send a message.").click()
+    assert await page.get_by_text("steer").first.is_visible()

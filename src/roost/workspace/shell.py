@@ -30,7 +30,7 @@ _OPEN_SECONDS = 10.0
 _GRACE = 0.1
 """Seconds that a command has to end after an interrupt."""
 _KILL_SECONDS = 5.0
-_MARK_SECONDS = 2.0
+_MARK_SECONDS = 10.0
 _LAST_WORDS_SECONDS = 0.25
 _BETWEEN = 8_192
 """Bytes of what jobs print while no command runs, kept for the next."""
@@ -152,6 +152,7 @@ class Shell:
         self._directory = directory
         self._number = 0
         self._reports: dict[int, asyncio.Future[Report]] = {}
+        self._latest: Report | None = None
         self._output: Output | None = None
         self._mark: bytes | None = None
         self._held = b""
@@ -222,6 +223,8 @@ class Shell:
                 await self.close()
                 return Finished(status, ended=True)
             await self._drain()
+            # A command that spoke for its shell has been contradicted by now.
+            report = self._latest or report
             return Finished(report.status, ended=False)
         finally:
             self._output = None
@@ -243,6 +246,8 @@ class Shell:
         self._directory = self.directory
         if report.exported.startswith("declare ") and len(report.exported) <= _LONGEST_EXPORT:
             self.exported = report.exported
+        if report.number == self._number:
+            self._latest = report
         waiting = self._reports.pop(report.number, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)

@@ -23,6 +23,7 @@ from roost.http.views import EventView
 from roost.runtime.identities import Identities
 from roost.testing.models import ModelServer
 from roost.tools.base import Tool
+from roost.workspace.workspaces import Workspaces
 from tests.engine import ECHO, Engine, config_for
 
 SECONDS = 20
@@ -42,11 +43,19 @@ class Served:
         patience: float = PATIENCE,
         server: ServerConfig | None = None,
         config: Config | None = None,
+        workspaces: Workspaces | None = None,
     ) -> None:
         config = config or config_for(folder, models)
         if server is not None:
             config = msgspec.structs.replace(config, server=server)
-        self.engine = Engine(folder, models, clock=SystemClock(), tools=tools, config=config)
+        self.engine = Engine(
+            folder,
+            models,
+            clock=SystemClock(),
+            tools=tools,
+            config=config,
+            workspaces=workspaces,
+        )
         self._heartbeat = heartbeat
         self._patience = patience
         self._port = 0

@@ -231,7 +231,7 @@ class Acting:
         page = await self._tabs.page(self._context)
         with suppress(TimeoutError):
             await page.wait_for_load_state("load", timeout=_SETTLE_MS)
-        if URL(page.url).scheme not in _SCHEMES:
+        if page.url.partition(":")[0] not in _SCHEMES:
             await page.goto("about:blank")
             raise ToolError("The page led to where only http:// and https:// may.")
         return page
@@ -288,5 +288,5 @@ async def origin_of(page: "Page | None", ref: str) -> str:
         frame = await handle.owner_frame() or frame
     elif await page.evaluate("document.activeElement instanceof HTMLIFrameElement"):
         raise ToolError("Say which element, by its ref.")
-    url = URL(frame.url)
-    return str(url.origin()) if url.scheme in ("http", "https") else f"{url.scheme}:"
+    scheme = frame.url.partition(":")[0]
+    return str(URL(frame.url).origin()) if scheme in ("http", "https") else f"{scheme}:"

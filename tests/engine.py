@@ -32,8 +32,9 @@ from roost.llm.prices import Prices
 from roost.llm.providers import Providers
 from roost.memory.base import MemoryProvider
 from roost.runtime import app as runtime
-from roost.runtime.account import Account, Parts
+from roost.runtime.account import Account
 from roost.runtime.building import Builder
+from roost.runtime.parts import Parts
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
 from roost.tools.base import Intent, Tool, ToolContext, ToolOutput

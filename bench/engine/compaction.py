@@ -92,7 +92,7 @@ async def _compacting(rig: Rig, session: SessionId) -> Figure:
         request = await rig.request(session)
         size = rig.parts.builder.model(target).measure(request.messages)
         await made.wait(compact(request, epoch, size))
-        await rig.account.restore(session)
+        await rig.account.history.restore(session)
     return Figure(
         name=f"compacting {MESSAGES:,} messages, without a model, p50",
         value=made.p50,

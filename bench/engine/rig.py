@@ -17,7 +17,8 @@ from roost.core.settings import BaseUrl, Count
 from roost.llm.base import Request, ToolSchema
 from roost.llm.client import Endpoint, HttpClient
 from roost.llm.profiles import Profile
-from roost.runtime.account import Account, Parts
+from roost.runtime.account import Account
+from roost.runtime.parts import Parts
 from roost.store.folder import DATABASE
 from roost.testing.models.script import Script
 from roost.tools.base import ToolContext, ToolOutput
@@ -34,7 +35,7 @@ class Nothing:
     parallel = True
     seconds = 10.0
 
-    async def question(self, arguments: str, context: ToolContext) -> None:
+    async def intent(self, arguments: str, context: ToolContext) -> None:
         return None
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

@@ -152,7 +152,7 @@ async def test_what_ends_the_reuse_of_an_agent_empties_its_slot_alone(
         case "end":
             await engine.account.end(session)
         case "clear":
-            await engine.account.clear(session)
+            await engine.account.history.clear(session)
         case "delete":
             await engine.account.delete(session)
         case "model":
@@ -221,7 +221,7 @@ async def test_agent_reads_the_history_again_after_a_rewrite(
     session = await engine.session()
     await engine.say(session, "Forget me")
     agent = await live(engine, session)
-    await engine.account.undo(session)
+    await engine.account.history.undo(session)
     await engine.say(session, "Two")
     assert b"Forget me" not in server.requests[-1].body
     assert await live(engine, session) is agent

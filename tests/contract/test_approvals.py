@@ -74,7 +74,7 @@ async def test_question_shows_what_exactly_would_run_and_where(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
+    (approval,) = await engine.account.decisions.pending()
     assert approval.asked.subject == '{"text":"a"}'
     assert (approval.directory, approval.workspace) == ("/workspace", "first")
 
@@ -86,20 +86,20 @@ async def test_answer_for_another_place_is_asked_again(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (first,) = await engine.account.approvals()
+    (first,) = await engine.account.decisions.pending()
     setattr(careful, changed, "another")
-    await engine.account.answer(first.id, "approved")
+    await engine.account.decisions.answer(first.id, "approved")
     second = await _asked_again(engine, first.id)
     assert careful.did == []
     assert "another" in (second.workspace, second.directory)
-    await engine.account.answer(second.id, "approved")
+    await engine.account.decisions.answer(second.id, "approved")
     await settled(engine, session)
     assert careful.did == ['{"text":"a"} by a person']
 
 
 async def _asked_again(engine: Engine, first: ApprovalId) -> Approval:
     async def found() -> list[Approval]:
-        return [each for each in await engine.account.approvals() if each.id != first]
+        return [each for each in await engine.account.decisions.pending() if each.id != first]
 
     (second,) = await eventually(found)
     return second
@@ -111,13 +111,13 @@ async def test_restart_in_between_asks_again_if_the_workspace_went_with_it(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (first,) = await engine.account.approvals()
+    (first,) = await engine.account.decisions.pending()
     await engine.crash()
     careful.workspace = "second"
     await engine.start()
-    await engine.account.answer(first.id, "approved")
+    await engine.account.decisions.answer(first.id, "approved")
     second = await _asked_again(engine, first.id)
-    await engine.account.answer(second.id, "denied", answer="Not there.")
+    await engine.account.decisions.answer(second.id, "denied", answer="Not there.")
     await settled(engine, session)
     assert careful.did == []
     assert "Not there." in await result_of(engine, session)
@@ -127,13 +127,13 @@ async def test_restart_in_between_asks_again_if_the_workspace_went_with_it(
 async def test_only_whose_it_is_may_answer_and_once(engine: Engine, server: ModelServer) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
+    (approval,) = await engine.account.decisions.pending()
     other = await engine.store.users.create(User(id=new_user_id(), name="bob", role="admin"))
     with pytest.raises(NotFound):
-        await engine.app.of(other.id).answer(approval.id, "approved")
-    await engine.account.answer(approval.id, "denied", route="web")
+        await engine.app.of(other.id).decisions.answer(approval.id, "approved")
+    await engine.account.decisions.answer(approval.id, "denied", route="web")
     with pytest.raises(Conflict, match="denied by"):
-        await engine.account.answer(approval.id, "approved", route="cli")
+        await engine.account.decisions.answer(approval.id, "approved", route="cli")
     await settled(engine, session)
 
 
@@ -143,8 +143,8 @@ async def test_yes_for_the_session_holds_for_the_same_thing_there(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
-    await engine.account.answer(approval.id, "approved", keep="session")
+    (approval,) = await engine.account.decisions.pending()
+    await engine.account.decisions.answer(approval.id, "approved", keep="session")
     await settled(engine, session)
     server.plan(call("careful", {"text": "a"}), say("Again."))
     assert (await engine.say(session)).state == "completed"
@@ -152,7 +152,7 @@ async def test_yes_for_the_session_holds_for_the_same_thing_there(
     await asked(engine, server, session, "b")
     elsewhere = await engine.session()
     await asked(engine, server, elsewhere, "a")
-    assert len(await engine.account.approvals()) == 2
+    assert len(await engine.account.decisions.pending()) == 2
 
 
 @pytest.mark.contract("E5")
@@ -161,18 +161,20 @@ async def test_yes_for_good_holds_everywhere_until_it_is_taken_back(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
-    await engine.account.answer(approval.id, "approved", keep="always", pattern='{"text":*')
+    (approval,) = await engine.account.decisions.pending()
+    await engine.account.decisions.answer(
+        approval.id, "approved", keep="always", pattern='{"text":*'
+    )
     await settled(engine, session)
     elsewhere = await engine.session()
     server.plan(call("careful", {"text": "b"}), say("Again."))
     assert (await engine.say(elsewhere)).state == "completed"
-    (rule,) = await engine.account.rules()
+    (rule,) = await engine.account.decisions.rules()
     assert str(rule) == 'careful: {"text":*'
-    await engine.account.remove_rule(rule.id)
+    await engine.account.decisions.remove_rule(rule.id)
     await asked(engine, server, elsewhere, "b")
     with pytest.raises(NotFound):
-        await engine.account.remove_rule(rule.id)
+        await engine.account.decisions.remove_rule(rule.id)
 
 
 @pytest.mark.contract("E5")
@@ -181,8 +183,8 @@ async def test_no_for_good_is_a_rule_that_denies(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
-    await engine.account.answer(approval.id, "denied", keep="always")
+    (approval,) = await engine.account.decisions.pending()
+    await engine.account.decisions.answer(approval.id, "denied", keep="always")
     await settled(engine, session)
     server.plan(call("careful", {"text": "a"}), say("I see."))
     assert (await engine.say(session)).state == "completed"
@@ -195,9 +197,9 @@ async def test_rule_that_denies_is_heard_though_a_person_said_yes_before(
 ) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    await engine.account.add_rule("careful", "deny")
-    (approval,) = await engine.account.approvals()
-    await engine.account.answer(approval.id, "approved")
+    await engine.account.decisions.add_rule("careful", "deny")
+    (approval,) = await engine.account.decisions.pending()
+    await engine.account.decisions.answer(approval.id, "approved")
     await settled(engine, session)
     assert careful.did == []
 
@@ -205,16 +207,16 @@ async def test_rule_that_denies_is_heard_though_a_person_said_yes_before(
 async def test_only_a_yes_or_a_no_can_be_kept(engine: Engine, server: ModelServer) -> None:
     session = await engine.session()
     await asked(engine, server, session)
-    (approval,) = await engine.account.approvals()
+    (approval,) = await engine.account.decisions.pending()
     with pytest.raises(InvalidInput, match="Only a yes or a no"):
-        await engine.account.answer(approval.id, "answered", answer="x", keep="always")
-    assert [each.id for each in await engine.account.approvals()] == [approval.id]
+        await engine.account.decisions.answer(approval.id, "answered", answer="x", keep="always")
+    assert [each.id for each in await engine.account.decisions.pending()] == [approval.id]
 
 
 async def test_rules_of_another_user_do_not_count(engine: Engine, server: ModelServer) -> None:
     other = await engine.store.users.create(User(id=new_user_id(), name="bob", role="member"))
-    await engine.app.of(other.id).add_rule("careful", "allow")
+    await engine.app.of(other.id).decisions.add_rule("careful", "allow")
     session = await engine.session()
     await asked(engine, server, session)
     with pytest.raises(NotFound):
-        await engine.app.of(other.id).add_rule("careful", "allow", session=session)
+        await engine.app.of(other.id).decisions.add_rule("careful", "allow", session=session)

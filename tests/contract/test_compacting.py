@@ -78,7 +78,7 @@ async def test_session_that_grows_too_long_is_compacted_before_the_next_step(
     assert texts[0].startswith("Question 0:")
     assert SUMMARY in texts[1]
     assert texts[-2].startswith("Question 11:")
-    rewrites = await engine.account.rewrites(session)
+    rewrites = await engine.account.history.rewrites(session)
     assert {each.kind for each in rewrites} == {"compaction"}
     detail = msgspec.json.decode(rewrites[0].detail, type=dict[str, object])
     assert detail["trigger"] == "turn"
@@ -93,10 +93,10 @@ async def test_session_that_grows_too_long_is_compacted_before_the_next_step(
 async def test_replaced_messages_stay_readable_searchable_and_exportable(engine: Engine) -> None:
     session = await engine.session()
     await fill(engine, session, 3)
-    made = await engine.account.compact(session)
+    made = await engine.account.history.compact(session)
     assert made is not None
     now = await epoch(engine, session)
-    gone = await engine.account.replaced(session, now)
+    gone = await engine.account.history.replaced(session, now)
     assert [message.id for message in gone] == list(made.replaced)
 
     async def found() -> bool:
@@ -106,7 +106,7 @@ async def test_replaced_messages_stay_readable_searchable_and_exportable(engine:
     assert await eventually(found)
     exported = await engine.store.of(engine.owner.id).transfer.export(session)
     assert b"Question 1:" in exported
-    await engine.account.restore(session)
+    await engine.account.history.restore(session)
     assert len(await engine.texts(session)) == 6
     assert await epoch(engine, session) == now + 1
 
@@ -166,7 +166,7 @@ async def test_summary_longer_than_what_it_replaces_is_refused(
     session = await engine.session()
     await fill(engine, session, 3)
     before = await engine.texts(session)
-    assert await engine.account.compact(session) is None
+    assert await engine.account.history.compact(session) is None
     assert await engine.texts(session) == before
     await fill(engine, session, 12)
     assert await epoch(engine, session) >= 1
@@ -183,7 +183,7 @@ async def test_summary_that_was_cut_off_is_asked_for_once_more(
     session = await engine.session()
     await fill(engine, session, 3)
     server.plan(CUT, say(SUMMARY), model="small")
-    assert await engine.account.compact(session) is not None
+    assert await engine.account.history.compact(session) is not None
     again = [request for request in server.requests if request.model == "small"][-1]
     assert b"cut off before its end" in again.body
     assert SUMMARY in (await engine.texts(session))[1]
@@ -198,7 +198,7 @@ async def test_summary_that_is_cut_off_again_and_again_is_refused(
     await fill(engine, session, 3)
     before = await engine.texts(session)
     with pytest.raises(SummaryFailed):
-        await engine.account.compact(session)
+        await engine.account.history.compact(session)
     assert await engine.texts(session) == before
     await fill(engine, session, 12)
     assert await epoch(engine, session) >= 1
@@ -216,7 +216,7 @@ async def test_what_a_refused_summary_used_is_counted(
     await fill(engine, session, 4)
     before = (await engine.account.session(session)).counters.output_tokens
     if by == "person":
-        assert await engine.account.compact(session) is None
+        assert await engine.account.history.compact(session) is None
     elif by == "idle":
         await engine.parts.compactions.look_at(engine.owner.id, session)
     else:
@@ -241,7 +241,7 @@ async def test_whoever_reached_a_limit_is_billed_for_no_summary(
         session = await engine.session()
         await fill(engine, session, 3)
         with pytest.raises(Budget, match=limit):
-            await engine.account.compact(session)
+            await engine.account.history.compact(session)
         await engine.parts.compactions.look_at(engine.owner.id, session)
         assert await epoch(engine, session) == 0
     assert [request for request in server.requests if request.model == "small"] == []
@@ -255,13 +255,13 @@ async def test_compaction_that_is_cut_short_leaves_the_history_as_it_was(
     await fill(engine, session, 3)
     before = await engine.texts(session)
     server.plan(stall(), model="small")
-    asking = asyncio.create_task(engine.account.compact(session))
+    asking = asyncio.create_task(engine.account.history.compact(session))
     await eventually(lambda: _is_asked(server))
     asking.cancel()
     await asyncio.wait([asking])
     assert await engine.texts(session) == before
     server.plan(stall(), model="small")
-    asking = asyncio.create_task(engine.account.compact(session))
+    asking = asyncio.create_task(engine.account.history.compact(session))
     await eventually(lambda: _is_asked(server, 2))
     await engine.crash()
     await asyncio.wait([asking])
@@ -281,7 +281,7 @@ async def test_of_all_who_ask_at_once_one_opens_an_epoch(
     session = await engine.session()
     await fill(engine, session, 4)
     made = await asyncio.gather(
-        *[engine.account.compact(session, focus=focus) for focus in (None, "a", "b", "c")],
+        *[engine.account.history.compact(session, focus=focus) for focus in (None, "a", "b", "c")],
         *[_by_time(engine, session) for _ in range(2)],
     )
     assert len([each for each in made if each is not None]) == 1
@@ -309,7 +309,7 @@ async def _by_overflow(engine: Engine, session: SessionId) -> None:
 
 async def _by_hand(engine: Engine, session: SessionId) -> None:
     with contextlib.suppress(Conflict):  # it is done after the turn, if there is one
-        await engine.account.compact(session)
+        await engine.account.history.compact(session)
 
 
 async def _by_command(engine: Engine, session: SessionId) -> None:
@@ -321,7 +321,7 @@ async def _by_command(engine: Engine, session: SessionId) -> None:
 async def _by_program(engine: Engine, session: SessionId) -> None:
     """What `roost.embed` hands out is an account of its own."""
     with contextlib.suppress(Conflict):
-        await engine.app.of(engine.owner.id).compact(session)
+        await engine.app.of(engine.owner.id).history.compact(session)
 
 
 async def _by_time(engine: Engine, session: SessionId) -> object:
@@ -350,7 +350,7 @@ async def test_whoever_races_with_whom_there_is_one_new_epoch(
     await asyncio.gather(*[each(engine, session) for each in (one, other, other)])
     await eventually(lambda: _nobody_works(engine))
     assert await epoch(engine, session) == 1
-    kinds = [each.kind for each in await engine.account.rewrites(session)]
+    kinds = [each.kind for each in await engine.account.history.rewrites(session)]
     assert kinds == ["compaction"]
     assert (await engine.say(session, "And?")).state == "completed"
 
@@ -380,7 +380,7 @@ async def test_what_is_asked_for_during_a_turn_is_done_after_it(
     turn = await engine.account.send(session, "Go on")
     await engine.streamed(session, "Wor")
     with pytest.raises(Conflict, match="after it"):
-        await engine.account.compact(session)
+        await engine.account.history.compact(session)
     assert await epoch(engine, session) == 0
     [r for r in server.requests if r.model == "model"][-1].release()
     assert (await engine.ended(turn.id)).state == "completed"
@@ -397,7 +397,7 @@ async def test_loser_goes_on_with_the_history_it_has(engine: Engine, server: Mod
     session = await engine.session()
     await fill(engine, session, 3)
     first, second = await asyncio.gather(
-        engine.account.compact(session), engine.account.compact(session)
+        engine.account.history.compact(session), engine.account.history.compact(session)
     )
     assert (first is None) != (second is None)
     texts = await engine.texts(session)
@@ -442,8 +442,8 @@ async def test_pinned_message_stays_word_for_word(engine: Engine) -> None:
     session = await engine.session()
     await fill(engine, session, 3)
     pinned = (await engine.messages(session))[2]
-    await engine.account.pin(session, pinned.id)
-    assert await engine.account.compact(session) is not None
+    await engine.account.history.pin(session, pinned.id)
+    assert await engine.account.history.compact(session) is not None
     texts = await engine.texts(session)
     assert plain_text(pinned.parts) in texts
 
@@ -456,10 +456,12 @@ async def test_message_pinned_while_a_compaction_is_made_stays(
     await fill(engine, session, 4)
     pinned = (await engine.messages(session))[2]
     server.plan(stall() + say(SUMMARY), model="small")
-    words = engine.account.compact(session) if by == "person" else engine.say(session, WORDS)
+    words = (
+        engine.account.history.compact(session) if by == "person" else engine.say(session, WORDS)
+    )
     asked = asyncio.create_task(words)
     await eventually(lambda: _is_asked(server))
-    await engine.account.pin(session, pinned.id)
+    await engine.account.history.pin(session, pinned.id)
     next(r for r in server.requests if r.model == "small").release()
     await asked
     assert plain_text(pinned.parts) in await engine.texts(session)
@@ -470,7 +472,7 @@ async def test_message_pinned_while_a_compaction_is_made_stays(
 async def test_short_conversation_has_nothing_to_gain(engine: Engine, server: ModelServer) -> None:
     session = await engine.session()
     await engine.say(session, "Hello")
-    assert await engine.account.compact(session) is None
+    assert await engine.account.history.compact(session) is None
     assert await epoch(engine, session) == 0
 
 
@@ -479,7 +481,7 @@ async def test_whoever_watches_is_told_what_is_being_done(engine: Engine) -> Non
     await fill(engine, session, 3)
     async with engine.account.watch(session) as events:
         await anext(events)
-        assert await engine.account.compact(session) is not None
+        assert await engine.account.history.compact(session) is not None
         assert isinstance(await anext(events), Noticed)
         changed = await anext(events)
         assert isinstance(changed, Changed)
@@ -500,7 +502,7 @@ async def test_what_was_asked_for_is_not_done_again_if_the_turn_has_done_it(
     server.plan(*overflow, say("Done."), model="model")
     turn = await engine.account.send(session, words)
     await eventually(lambda: _is_asked(server))
-    asked = [engine.account.compact(session) for _ in range(3)]
+    asked = [engine.account.history.compact(session) for _ in range(3)]
     refused = await asyncio.gather(*asked, return_exceptions=True)
     assert all(isinstance(each, Conflict) for each in refused)
     next(r for r in server.requests if r.model == "small").release()
@@ -519,7 +521,7 @@ async def test_nothing_is_given_up_without_need_if_nobody_sums_up(
     await fill(engine, session, 4)
     before = await engine.texts(session)
     with pytest.raises(SummaryFailed):
-        await engine.account.compact(session)
+        await engine.account.history.compact(session)
     await engine.parts.compactions.look_at(engine.owner.id, session)
     assert await engine.texts(session) == before
 
@@ -547,7 +549,7 @@ async def test_task_of_a_long_turn_stays_word_for_word(folder: Path, server: Mod
         assert await epoch(engine, session) >= 1
         asked = [request for request in server.requests if request.model == "model"][1:]
         assert all(b"NEVER touch prod.db" in request.body for request in asked)
-        await engine.account.undo(session)
+        await engine.account.history.undo(session)
         texts = await engine.texts(session)
         assert texts[0] == "Hello"
         assert not any("prod.db" in text for text in texts)

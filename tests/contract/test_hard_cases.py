@@ -155,8 +155,8 @@ async def test_turn_that_waits_for_a_person_is_not_continued_without(
         await engine.account.proceed(session)
     with pytest.raises(Conflict):
         await engine.parts.turns.resume(engine.owner.id, session, turn.id)
-    (asked,) = await engine.account.approvals()
-    await engine.account.answer(asked.id, "approved")
+    (asked,) = await engine.account.decisions.pending()
+    await engine.account.decisions.answer(asked.id, "approved")
     assert (await engine.ended(turn.id)).state == "completed"
 
 
@@ -171,8 +171,8 @@ async def test_steps_count_from_the_beginning_of_a_turn_that_waited(
     turn = await parked(engine, server, session)
 
     async def over() -> bool:
-        for asked in await engine.account.approvals():
-            await engine.account.answer(asked.id, "approved")
+        for asked in await engine.account.decisions.pending():
+            await engine.account.decisions.answer(asked.id, "approved")
         return (await engine.store.of(engine.owner.id).turns.get(turn.id)).state == "failed"
 
     await eventually(over)
@@ -210,7 +210,7 @@ async def test_whoever_leaves_while_asking_for_a_session_gives_it_back(engine: E
     session = await engine.session()
     await engine.say(session, "One")
     for ticks in range(12):
-        asking = asyncio.create_task(engine.account.clear(session))
+        asking = asyncio.create_task(engine.account.history.clear(session))
         for _ in range(ticks):
             await asyncio.sleep(0)
         asking.cancel()

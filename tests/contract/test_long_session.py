@@ -43,7 +43,7 @@ async def test_long_session_stays_whole_and_fits(folder: Path, server: ModelServ
         for number in range(TURNS):
             turn = await engine.say(session, f"Question {number} of {TURNS}.")
             assert turn.state == "completed", turn.reason
-        rewrites = await engine.account.rewrites(session)
+        rewrites = await engine.account.history.rewrites(session)
         assert len(rewrites) >= 20
         await _is_whole(engine, session)
     asked = [request for request in server.requests if request.model == "model"]

@@ -26,8 +26,8 @@ async def test_running_session_keeps_its_tools_whatever_becomes_of_the_server(
             server.plan(call("mcp_birds_grow", {}), say("Grown."))
             turn = await engine.account.send(session, "Grow")
             await engine.reached(turn.id, "waiting")
-            (asked,) = await engine.account.approvals()
-            await engine.account.answer(asked.id, "approved")
+            (asked,) = await engine.account.decisions.pending()
+            await engine.account.decisions.answer(asked.id, "approved")
             assert (await engine.ended(turn.id)).state == "completed"
             await until(lambda: "mcp_birds_another_owl" in names(servers))
             await engine.say(session, "And now?")
@@ -50,7 +50,7 @@ async def test_server_that_is_down_fails_the_call_and_not_the_turn(
             server.plan(call("mcp_birds_die", {}), say("It died."))
             turn = await engine.account.send(session, "Go on")
             await engine.reached(turn.id, "waiting")
-            (asked,) = await engine.account.approvals()
-            await engine.account.answer(asked.id, "approved")
+            (asked,) = await engine.account.decisions.pending()
+            await engine.account.decisions.answer(asked.id, "approved")
             assert (await engine.ended(turn.id)).state == "completed"
             assert "was lost during the call" in str(server.requests[-1].results)

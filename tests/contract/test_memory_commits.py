@@ -42,7 +42,7 @@ async def committed(engine: Engine, session: SessionId) -> None:
 
 
 async def _is_committed(engine: Engine, session: SessionId) -> bool:
-    return not await engine.account.uncommitted(session)
+    return not await engine.account.memory.uncommitted(session)
 
 
 # What is committed.
@@ -69,7 +69,7 @@ async def test_only_completed_turns_are_committed(
     await engine.parts.turns.submit(engine.owner.id, session, passing)
     assert (await engine.ended(passing.id)).state == "completed"
     undone = await engine.say(session, "Six")
-    await engine.account.undo(session, undone.id)
+    await engine.account.history.undo(session, undone.id)
     last = await engine.say(session, "Seven")
     await engine.account.end(session)
     await committed(engine, session)
@@ -84,7 +84,7 @@ async def test_segment_has_the_words_of_its_turns_and_no_others(
     server.plan(say("Noted."), fail(401))
     await engine.say(session, "Herons like trout.")
     await engine.say(session, "This one fails.")
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     [segment] = memory.calls
     said = [plain_text(message.parts) for message in segment.messages]
     assert said == ["Herons like trout.", "Noted."]
@@ -114,7 +114,7 @@ async def _wait(engine: Engine, session: SessionId) -> None:
     assert isinstance(clock, FakeClock)
     clock.advance(HOUR / 2 - 1)
     await engine.parts.memory.look()
-    assert await engine.account.uncommitted(session)
+    assert await engine.account.memory.uncommitted(session)
     clock.advance(2)
     await engine.parts.memory.look()
 
@@ -122,7 +122,7 @@ async def _wait(engine: Engine, session: SessionId) -> None:
 BOUNDARIES: dict[str, Boundary] = {
     "a new chat": _new_chat,
     "reset": _reset,
-    "clear": lambda engine, session: engine.account.clear(session),
+    "clear": lambda engine, session: engine.account.history.clear(session),
     "end": lambda engine, session: engine.account.end(session),
     "eviction": _evict,
     "idle": _wait,
@@ -141,7 +141,7 @@ async def test_turns_go_out_together_at_a_boundary_and_not_before(
         turns = [await engine.say(session, words) for words in ("One", "Two", "Three")]
         await engine.parts.memory.look()
         assert memory.calls == []
-        assert await engine.account.uncommitted(session)
+        assert await engine.account.memory.uncommitted(session)
         await BOUNDARIES[name](engine, session)
         [segment] = await memory.called(1)
         assert segment.turns == tuple([turn.id for turn in turns])
@@ -154,14 +154,14 @@ async def test_retry_takes_no_newer_turns_along(
     session = await engine.session()
     first = await engine.say(session)
     memory.fail(1)
-    assert isinstance(await engine.account.commit_memory(session), Failed)
+    assert isinstance(await engine.account.memory.commit(session), Failed)
     second = await engine.say(session)
     clock.advance(10)
     await engine.parts.memory.look()
     await eventually(lambda: _has(memory, 1))
     assert memory.turns == [first.id]
-    assert await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Committed(1)
     assert memory.turns == [first.id, second.id]
 
 
@@ -172,13 +172,13 @@ async def _has(memory: ScriptedMemory, segments: int) -> bool:
 @pytest.mark.contract("C3", "C13")
 async def test_commit_with_nothing_new_asks_nobody(engine: Engine, memory: ScriptedMemory) -> None:
     session = await engine.session()
-    assert not await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Nothing()
+    assert not await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Nothing()
     await engine.say(session)
-    assert await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
-    assert not await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Nothing()
+    assert await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Committed(1)
+    assert not await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Nothing()
     assert len(memory.calls) == 1
 
 
@@ -189,14 +189,14 @@ async def test_turn_that_completes_during_a_commit_stays_uncommitted(
     session = await engine.session()
     first = await engine.say(session)
     memory.hang()
-    commit = asyncio.create_task(engine.account.commit_memory(session))
+    commit = asyncio.create_task(engine.account.memory.commit(session))
     await memory.called(1)
     second = await engine.say(session)
     memory.go_on()
     assert await commit == Committed(1)
     assert memory.turns == [first.id]
-    assert await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Committed(1)
     assert memory.turns == [first.id, second.id]
 
 
@@ -208,7 +208,7 @@ async def test_commit_that_waits_gets_what_the_first_left(
     session = await engine.session()
     await engine.say(session)
     memory.hang()
-    commits = [asyncio.create_task(engine.account.commit_memory(session)) for _ in range(4)]
+    commits = [asyncio.create_task(engine.account.memory.commit(session)) for _ in range(4)]
     await memory.called(1)
     await engine.say(session)
     await engine.say(session)
@@ -223,7 +223,7 @@ async def test_sessions_do_not_wait_for_one_another(engine: Engine, memory: Scri
     for session in sessions:
         await engine.say(session)
     memory.hang()
-    commits = [asyncio.create_task(engine.account.commit_memory(each)) for each in sessions]
+    commits = [asyncio.create_task(engine.account.memory.commit(each)) for each in sessions]
     await memory.called(3)
     memory.go_on()
     assert await asyncio.gather(*commits) == [Committed(1)] * 3
@@ -239,14 +239,14 @@ async def test_failed_commit_is_retried_unchanged_with_growing_delays(
     session, account = await engine.session(), engine.account
     first = await engine.say(session)
     memory.fail(3)
-    report = await account.commit_memory(session)
+    report = await account.memory.commit(session)
     assert isinstance(report, Failed)
     assert "the disk is full" in report.reason
     second = await engine.say(session)
     await account.end(session)
     delays: list[int] = []
     for tries in (2, 3, 4):
-        status = await account.memory_status()
+        status = await account.memory.status()
         assert (status.pending, status.failing) == (1 if tries == 2 else 2, 1)
         assert status.error is not None
         assert "the disk is full" in status.error
@@ -285,17 +285,17 @@ async def test_segment_that_fails_for_days_rests_until_a_person_asks(
     await engine.say(session)
     memory.fail(MOST_FAILURES + 1, "this can't be read")
     began = clock.now()
-    await account.commit_memory(session)
+    await account.memory.commit(session)
     for tries in range(2, MOST_FAILURES + 1):
         clock.advance((await _due(engine, session) - clock.now()) / 1000)
         await commits.look()
         await memory.called(tries)
         await eventually(lambda: _at_rest(engine))
     assert clock.now() - began > 3 * 24 * HOUR * 1000
-    status = await account.memory_status()
+    status = await account.memory.status()
     assert (status.pending, status.failing, status.resting) == (0, 0, 1)
     assert "this can't be read" in (status.error or "")
-    assert await account.uncommitted(session)
+    assert await account.memory.uncommitted(session)
     clock.advance(1000 * HOUR)
     await commits.look()
     await engine.restart()
@@ -307,10 +307,10 @@ async def test_segment_that_fails_for_days_rests_until_a_person_asks(
     await memory.called(MOST_FAILURES + 1)
     await eventually(lambda: _at_rest(engine))
     memory.failures.clear()
-    assert await engine.account.retry_memory() >= 1
+    assert await engine.account.memory.retry() >= 1
     await engine.parts.memory.look()
     await committed(engine, session)
-    assert (await engine.account.memory_status()).resting == 0
+    assert (await engine.account.memory.status()).resting == 0
     assert len(memory.turns) == 2
 
 
@@ -321,13 +321,13 @@ async def test_what_rests_can_be_given_up_and_is_forgotten_with_its_session(
     session, marks = await engine.session(), engine.store.memory
     await engine.say(session)
     memory.fail(1)
-    await engine.account.commit_memory(session)
-    assert await engine.account.drop_memory() == []
+    await engine.account.memory.commit(session)
+    assert await engine.account.memory.drop() == []
     (segment,) = await marks.pending(engine.owner.id, session)
     assert await marks.failed(segment.key, "no", delay=1.0, most=1)
-    assert await engine.account.drop_memory() == [GivenUp(session, 1)]
-    assert not await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(session) == Nothing()
+    assert await engine.account.memory.drop() == [GivenUp(session, 1)]
+    assert not await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Nothing()
     await engine.account.delete(session)
     await eventually(lambda: _forgotten(memory, session))
 
@@ -341,8 +341,8 @@ async def test_what_only_has_to_wait_never_rests(
     waits = MemoryWaits("the day's limit is reached", provider="scripted")
     memory.failures.extend([waits] * (MOST_FAILURES + 5))
     for _ in range(MOST_FAILURES + 5):
-        await engine.account.commit_memory(session)
-    status = await engine.account.memory_status()
+        await engine.account.memory.commit(session)
+    status = await engine.account.memory.status()
     assert (status.failing, status.resting) == (1, 0)
     clock.advance(HOUR)
     await engine.parts.memory.look()
@@ -362,7 +362,7 @@ async def test_segment_is_durable_before_the_memory_hears_of_it(
     memory.check = look
     session = await engine.session()
     await engine.say(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     assert seen == [(memory.calls[0].key, 1)]
 
 
@@ -374,8 +374,8 @@ async def test_whatever_a_memory_raises_is_a_failure_like_any_other(
     session = await engine.session()
     await engine.say(session)
     memory.failures.append(error)
-    assert isinstance(await engine.account.commit_memory(session), Failed)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert isinstance(await engine.account.memory.commit(session), Failed)
+    assert await engine.account.memory.commit(session) == Committed(1)
 
 
 @pytest.mark.contract("C6")
@@ -396,8 +396,8 @@ async def test_memory_that_is_no_longer_there_keeps_its_segments_waiting(
         await engine.account.end(session)
         await memory.called(1)
         await eventually(lambda: _at_rest(engine))
-        assert await engine.account.uncommitted(session)
-        status = await engine.account.memory_status()
+        assert await engine.account.memory.uncommitted(session)
+        status = await engine.account.memory.status()
         assert (status.pending, status.failing) == (1, 1)
         assert status.error is not None
         assert "gone" in status.error
@@ -405,7 +405,7 @@ async def test_memory_that_is_no_longer_there_keeps_its_segments_waiting(
     gone.failures.clear()
     memories = {"scripted": memory, "gone": gone}
     async with started(remembering(folder, server, clock, memories)) as engine:
-        assert await engine.account.commit_memory(session) == Committed(1)
+        assert await engine.account.memory.commit(session) == Committed(1)
         assert gone.turns == [first.id]
 
 
@@ -420,12 +420,12 @@ async def test_memory_that_never_answers_is_given_up_and_asked_again_when_it_end
         await engine.say(session)
         memory.stubborn = True
         memory.hang()
-        assert isinstance(await engine.account.commit_memory(session), Failed)
-        assert isinstance(await engine.account.commit_memory(session), Failed)
+        assert isinstance(await engine.account.memory.commit(session), Failed)
+        assert isinstance(await engine.account.memory.commit(session), Failed)
         assert len(memory.calls) == 1
         memory.go_on()
         await eventually(lambda: _has(memory, 1))
-        assert await engine.account.commit_memory(session) == Committed(1)
+        assert await engine.account.memory.commit(session) == Committed(1)
         assert len({segment.key for segment in memory.calls}) == 1
 
 
@@ -446,7 +446,7 @@ async def test_session_that_moved_commits_the_older_turns_to_the_older_scope_fir
         third = await engine.say(session)
         memory.failures.clear()
         memory.calls.clear()
-        assert await engine.account.commit_memory(session) == Committed(3)
+        assert await engine.account.memory.commit(session) == Committed(3)
     user = engine.owner.id
     assert [(str(each.scope), each.turns) for each in memory.calls] == [
         (f"scripted/default/{user}", (first.id,)),
@@ -466,11 +466,11 @@ async def test_failing_older_scope_neither_loses_its_turns_nor_holds_back_the_ne
     memories = {"scripted": memory, "older": older}
     async with started(remembering(folder, server, clock, memories)) as engine:
         second = await engine.say(session)
-        report = await engine.account.commit_memory(session)
+        report = await engine.account.memory.commit(session)
         assert isinstance(report, Failed)
         assert report.turns == 1
         assert (older.turns, memory.turns) == ([], [second.id])
-        assert await engine.account.uncommitted(session)
+        assert await engine.account.memory.uncommitted(session)
         older.failures.clear()
         clock.advance(HOUR)
         await engine.parts.memory.look()
@@ -530,8 +530,8 @@ async def test_session_that_is_not_there_does_nothing_and_raises_nothing(
     engine: Engine, memory: ScriptedMemory, id: str
 ) -> None:
     session = SessionId(id)
-    assert await engine.account.commit_memory(session) == Nothing()
-    assert not await engine.account.uncommitted(session)
+    assert await engine.account.memory.commit(session) == Nothing()
+    assert not await engine.account.memory.uncommitted(session)
     await engine.account.create(origin="web", previous=session)
     await engine.account.create(origin="web", previous=None)
     engine.parts.memory.evicted(session)
@@ -549,12 +549,12 @@ async def test_session_of_somebody_else_is_left_alone(
     await engine.say(session)
     someone = await engine.store.users.create(User(id=new_user_id(), name="bob", role="member"))
     stranger = engine.app.of(someone.id)
-    assert await stranger.commit_memory(session) == Nothing()
-    assert not await stranger.uncommitted(session)
+    assert await stranger.memory.commit(session) == Nothing()
+    assert not await stranger.memory.uncommitted(session)
     await stranger.create(origin="web", previous=session)
-    assert await stranger.commit_memory(session) == Nothing()  # after the boundary before it
+    assert await stranger.memory.commit(session) == Nothing()  # after the boundary before it
     assert memory.calls == []
-    assert await engine.account.uncommitted(session)
+    assert await engine.account.memory.uncommitted(session)
 
 
 @pytest.mark.contract("C12")
@@ -563,11 +563,11 @@ async def test_undo_and_edit_withdraw_turns_that_are_not_committed(
 ) -> None:
     session = await engine.session()
     first = await engine.say(session, "One")
-    await engine.account.undo(session, (await engine.say(session, "Two")).id)
+    await engine.account.history.undo(session, (await engine.say(session, "Two")).id)
     third = await engine.say(session, "Three")
-    edited = await engine.account.edit(session, third.id, "Three, in other words")
+    edited = await engine.account.history.edit(session, third.id, "Three, in other words")
     await engine.ended(edited.id)
-    assert await engine.account.commit_memory(session) == Committed(2)
+    assert await engine.account.memory.commit(session) == Committed(2)
     assert memory.turns == [first.id, edited.id]
 
 
@@ -578,10 +578,10 @@ async def test_turn_undone_between_the_cut_and_the_first_try_is_withdrawn(
     session = await engine.session()
     turn = await engine.say(session)
     await engine.store.memory.cut(engine.owner.id, session)
-    await engine.account.undo(session, turn.id)
-    assert await engine.account.commit_memory(session) == Nothing()
+    await engine.account.history.undo(session, turn.id)
+    assert await engine.account.memory.commit(session) == Nothing()
     assert memory.calls == []
-    assert not await engine.account.uncommitted(session)
+    assert not await engine.account.memory.uncommitted(session)
 
 
 @pytest.mark.contract("C12")
@@ -590,10 +590,10 @@ async def test_delete_withdraws_all_of_the_sessions_turns(
 ) -> None:
     session = await engine.session()
     await engine.say(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     await engine.say(session)
     memory.fail(1)
-    assert isinstance(await engine.account.commit_memory(session), Failed)
+    assert isinstance(await engine.account.memory.commit(session), Failed)
     await engine.say(session)
     await engine.account.delete(session)
     await eventually(lambda: _forgotten(memory, session))
@@ -615,15 +615,15 @@ async def test_session_deleted_during_its_commit_is_forgotten_after_it(
     session = await engine.session()
     await engine.say(session)
     memory.hang()
-    commit = asyncio.create_task(engine.account.commit_memory(session))
+    commit = asyncio.create_task(engine.account.memory.commit(session))
     await memory.called(1)
     await engine.account.delete(session)
     memory.go_on()
     assert await commit == Nothing()
     await eventually(lambda: _forgotten(memory, session))
     assert memory.kept == {}
-    assert not await engine.account.uncommitted(session)
-    assert await engine.account.commit_memory(new_session_id()) == Nothing()
+    assert not await engine.account.memory.uncommitted(session)
+    assert await engine.account.memory.commit(new_session_id()) == Nothing()
 
 
 @pytest.mark.contract("C12")
@@ -632,14 +632,14 @@ async def test_memory_that_fails_to_forget_a_session_is_asked_again(
 ) -> None:
     session = await engine.session()
     await engine.say(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     memory.forgetful = False
     await engine.account.delete(session)
     await eventually(lambda: _forgotten(memory, session))
     assert len(memory.kept) == 1
     memory.forgetful = True
     await eventually(lambda: _at_rest(engine))
-    status = await engine.account.memory_status()
+    status = await engine.account.memory.status()
     assert status.unforgotten == 1
     assert "read-only" in (status.unforgotten_error or "")
     await engine.parts.memory.look()
@@ -649,7 +649,7 @@ async def test_memory_that_fails_to_forget_a_session_is_asked_again(
     await eventually(lambda: _at_rest(engine))
     assert memory.kept == {}
     assert await engine.store.memory.to_forget(session) == []
-    assert (await engine.account.memory_status()).unforgotten == 0
+    assert (await engine.account.memory.status()).unforgotten == 0
 
 
 async def _at_rest(engine: Engine) -> bool:
@@ -663,7 +663,7 @@ async def test_crash_after_a_delete_forgets_the_session_after_the_next_start(
     """Also when all that is left of the session is what memory has to forget."""
     session = await engine.session()
     await engine.say(session)
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     await engine.store.of(engine.owner.id).sessions.delete(session)
     await engine.crash()
     assert len(memory.kept) == 1

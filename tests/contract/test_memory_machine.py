@@ -217,12 +217,12 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def undo(self, session: ModelSession) -> None:
         if session.history:
-            turn = self.do(self.engine.account.undo(session.id))
+            turn = self.do(self.engine.account.history.undo(session.id))
             assert turn.id == session.history[-1]
             session.take_back()
 
     def commit(self, session: ModelSession) -> None:
-        report = self.do(self.engine.account.commit_memory(session.id))
+        report = self.do(self.engine.account.memory.commit(session.id))
         expected = self.commit_in_model(session, at_once=True)
         if expected is None:
             assert isinstance(report, Failed)
@@ -237,7 +237,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     async def _reach_a_boundary(self, session: ModelSession, how: Way) -> None:
         if how == "clear":
-            await self.engine.account.clear(session.id)
+            await self.engine.account.history.clear(session.id)
         else:
             await self.engine.account.create(origin="web", previous=session.id)
         await self._at_rest()
@@ -267,7 +267,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     async def _hang(self, session: ModelSession) -> None:
         self.memory.hang()
-        commit = self.engine.account.commit_memory(session.id)
+        commit = self.engine.account.memory.commit(session.id)
         session.committing = asyncio.create_task(commit)
         await self.memory.called(len(self.memory.calls) + 1)
 
@@ -318,7 +318,7 @@ class MemoryMachine(RuleBasedStateMachine):
         kept = [(str(each.scope), each.turns) for each in self._kept()]
         assert sorted(kept) == sorted(self.kept)
         for session in self.sessions:
-            uncommitted = self.do(self.engine.account.uncommitted(session.id))
+            uncommitted = self.do(self.engine.account.memory.uncommitted(session.id))
             waiting = [each for each in session.pending if each.begun or each.turns]
             assert uncommitted == bool(session.marks or waiting)
 

@@ -25,7 +25,7 @@ def memory() -> ScriptedMemory:
 
 
 async def _settled(engine: Engine, session: SessionId) -> bool:
-    return not await engine.account.uncommitted(session)
+    return not await engine.account.memory.uncommitted(session)
 
 
 @pytest.mark.contract("C9")
@@ -50,7 +50,7 @@ async def test_stop_waits_for_a_commit_in_flight(
     session = await engine.session()
     turn = await engine.say(session)
     memory.hang()
-    commit = asyncio.create_task(engine.account.commit_memory(session))
+    commit = asyncio.create_task(engine.account.memory.commit(session))
     await memory.called(1)
     stop = asyncio.create_task(engine.stop())
     await asyncio.wait([stop], timeout=0.2)
@@ -125,7 +125,7 @@ async def test_stop_tries_what_is_due_and_leaves_what_failed_to_its_delay(
         failing, fresh = await engine.session(), await engine.session()
         await engine.say(failing)
         memory.fail(1)
-        await engine.account.commit_memory(failing)
+        await engine.account.memory.commit(failing)
         turn = await engine.say(fresh)
     assert [segment.session for segment in memory.calls] == [failing, fresh]
     assert memory.turns == [turn.id]
@@ -166,7 +166,7 @@ async def test_short_lives_do_not_ask_for_the_same_again_and_again(
 
 async def _waits(engine: Engine) -> bool:
     """It has looked at what there is, and leaves it."""
-    return (await engine.account.memory_status()).failing == 1 and len(engine.parts.memory) == 0
+    return (await engine.account.memory.status()).failing == 1 and len(engine.parts.memory) == 0
 
 
 @pytest.mark.contract("C10")
@@ -195,7 +195,7 @@ async def test_repeat_after_a_crash_has_the_same_key_and_turns(
     session = await engine.session()
     first = await engine.say(session)
     memory.hang()
-    commit = asyncio.create_task(engine.account.commit_memory(session))
+    commit = asyncio.create_task(engine.account.memory.commit(session))
     await memory.called(1)
     second = await engine.say(session)
     await engine.store.close()
@@ -228,7 +228,7 @@ async def test_store_that_fails_on_the_way_loses_no_commit(
         turn = await engine.say(session)
         await eventually(lambda: _quiet(engine))
         with faults.failing(place, nth=nth):
-            await engine.account.commit_memory(session)
+            await engine.account.memory.commit(session)
         clock.advance(60)
         await engine.parts.memory.look()
         await eventually(lambda: _settled(engine, session))

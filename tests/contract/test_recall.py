@@ -73,7 +73,7 @@ async def test_what_left_the_history_is_told_again(engine: Engine, memory: Scrip
     session = await engine.session()
     memory.memories = [TROUT]
     await engine.say(session)
-    await engine.account.clear(session)
+    await engine.account.history.clear(session)
     await engine.say(session)
     assert await recalled(engine, session) == [["- The herons eat trout."]]
 

@@ -201,7 +201,7 @@ async def test_interrupted_turn_can_be_continued(engine: Engine, server: ModelSe
 async def test_interrupted_turn_can_be_retried(engine: Engine, server: ModelServer) -> None:
     turn = await half_an_answer(engine, server)
     await engine.start()
-    again = await engine.account.retry(turn.session)
+    again = await engine.account.history.retry(turn.session)
     assert (await engine.ended(again.id)).state == "completed"
     assert await engine.texts(turn.session) == ["Question", "Good day."]
     assert b"Half an answer" not in server.requests[-1].body
@@ -402,10 +402,10 @@ async def test_turn_that_waits_for_a_person_survives_a_crash(
         await engine.crash()
         await engine.start()
         assert (await turn_of(engine, turn)).state == "waiting"
-        (approval,) = await engine.account.approvals()
+        (approval,) = await engine.account.decisions.pending()
         queued = await engine.account.send(session, "Meanwhile")
         assert (await turn_of(engine, queued)).state == "queued"
-        await engine.account.answer(approval.id, "approved")
+        await engine.account.decisions.answer(approval.id, "approved")
         assert (await engine.ended(turn.id)).state == "completed"
         assert (await engine.ended(queued.id)).state == "completed"
         assert len(effects.calls) == 1

@@ -274,9 +274,9 @@ async def test_subagent_that_waits_for_a_person_is_ended_too(opened: Opener) -> 
     office.answers = {"Go": delegate("Do it"), "Do it": call("risky", {})}
     session = await office.session()
     await office.engine.account.send(session, "Go")
-    await eventually(office.engine.account.approvals)
+    await eventually(office.engine.account.decisions.pending)
     await office.engine.account.end(session)
-    assert await office.engine.account.approvals() == []
+    assert await office.engine.account.decisions.pending() == []
     (child,) = await office.children(session)
     assert (await office.turn(child.id)).state == "cancelled"
 
@@ -295,11 +295,11 @@ async def test_subagents_question_is_asked_like_any_other_and_its_caller_waits(
     }
     session = await office.session()
     turn = await office.engine.account.send(session, "Go")
-    (asked,) = await eventually(office.engine.account.approvals)
+    (asked,) = await eventually(office.engine.account.decisions.pending)
     (child,) = await office.children(session)
     assert asked.session == child.id
     assert (await office.turn(session)).state == "running"
-    await office.engine.account.answer(asked.id, "approved")
+    await office.engine.account.decisions.answer(asked.id, "approved")
     assert (await office.engine.ended(turn.id)).state == "completed"
     assert (await office.engine.texts(session))[-1] == "Thanks."
 
@@ -330,12 +330,12 @@ async def test_question_of_a_subagent_is_void_once_nobody_waits_for_it(
     office.answers = {"Go": delegate("Do it"), "Do it": call("risky", {})}
     session = await office.session()
     await office.engine.account.send(session, "Go")
-    await eventually(office.engine.account.approvals)
+    await eventually(office.engine.account.decisions.pending)
     (child,) = await office.children(session)
     office.answers = {"Stopped while it ran": say("Too bad.")}
     await (office.engine.crash() if how == "crash" else office.engine.stop())
     await office.start()
-    assert await office.engine.account.approvals() == []
+    assert await office.engine.account.decisions.pending() == []
     assert (await office.turn(child.id)).state == "cancelled"
     turn = await office.engine.ended((await office.turn(session)).id)
     assert turn.state == ("interrupted" if how == "crash" else "completed")
@@ -388,7 +388,7 @@ async def test_subagents_words_are_nothing_to_remember(office: Office) -> None:
     await office.engine.say(session, "Go")
     (child,) = await office.children(session)
     assert (await office.turn(child.id)).ephemeral
-    assert not await office.engine.account.uncommitted(child.id)
+    assert not await office.engine.account.memory.uncommitted(child.id)
 
 
 def _asking() -> FunctionTool:

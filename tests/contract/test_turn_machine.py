@@ -213,12 +213,12 @@ class TurnMachine(RuleBasedStateMachine):
         account = self.engine.account
         if session.live is not None:
             with pytest.raises(Conflict):
-                await account.undo(session.id, turn.id)
+                await account.history.undo(session.id, turn.id)
             return
         if words is None:
-            await account.undo(session.id, turn.id)
+            await account.history.undo(session.id, turn.id)
         else:
-            new = await account.edit(session.id, turn.id, words)
+            new = await account.history.edit(session.id, turn.id, words)
             session.queue.insert(0, ModelTurn(words, new.id))
         del session.turns[session.turns.index(turn) :]
         await self.settle()

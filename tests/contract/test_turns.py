@@ -89,7 +89,7 @@ async def test_half_of_a_character_is_refused_wherever_it_is_written(
     await account.remove_queued(waiting.id)
     await account.cancel(session, running.id)
     with pytest.raises(InvalidInput, match="characters that are not text"):
-        await account.edit(session, first.id, half)
+        await account.history.edit(session, first.id, half)
     assert await engine.texts(session) == ["Hello", "Good day.", "Go on"]
     assert len(await account.sessions()) == 1
 
@@ -352,14 +352,14 @@ async def test_rewrites_wait_for_no_turn_and_mix_with_none(
     running = await engine.account.send(session, "Two")
     await engine.streamed(session, "Wor")
     with pytest.raises(Conflict):
-        await engine.account.undo(session, done.id)
+        await engine.account.history.undo(session, done.id)
     with pytest.raises(Conflict):
-        await engine.account.retry(session)
+        await engine.account.history.retry(session)
     await engine.account.cancel(session)
     await engine.ended(running.id)
-    await engine.account.undo(session, done.id)
+    await engine.account.history.undo(session, done.id)
     assert await engine.texts(session) == []
-    await engine.account.restore(session)
+    await engine.account.history.restore(session)
     assert await engine.texts(session) == ["One", "Good day.", "Two", "Wor"]
 
 
@@ -368,11 +368,11 @@ async def test_retry_and_edit_take_the_turn_back_first(engine: Engine, server: M
     session = await engine.session()
     await engine.say(session, "One")
     server.plan(say("Better."))
-    again = await engine.account.retry(session)
+    again = await engine.account.history.retry(session)
     await engine.ended(again.id)
     assert await engine.texts(session) == ["One", "Better."]
     server.plan(say("Other answer."))
-    edited = await engine.account.edit(session, again.id, "Two")
+    edited = await engine.account.history.edit(session, again.id, "Two")
     await engine.ended(edited.id)
     assert await engine.texts(session) == ["Two", "Other answer."]
     assert server.requests[-1].last_text.endswith("\n\nTwo")
@@ -401,17 +401,17 @@ async def test_turn_waits_for_a_person_and_goes_on_with_the_answer(
         session = await engine.session()
         turn = await engine.account.send(session, "Ask me")
         await engine.reached(turn.id, "waiting")
-        (pending,) = await engine.account.approvals()
+        (pending,) = await engine.account.decisions.pending()
         assert (await engine.account.session(session)).state == "waiting"
         await engine.restart()
         server.plan(say("Thanks."))
-        await engine.account.answer(pending.id, "answered", answer="blue")
+        await engine.account.decisions.answer(pending.id, "answered", answer="blue")
         ended = await engine.ended(turn.id)
         assert (ended.state, ended.reason) == ("completed", None)
         results = (await engine.messages(session))[2].parts
         assert [_words(part) for part in results] == ['{"text":"1"}', "blue", '{"text":"2"}']
         with pytest.raises(Conflict):
-            await engine.account.answer(pending.id, "denied")
+            await engine.account.decisions.answer(pending.id, "denied")
 
 
 async def test_parked_turn_can_be_cancelled(folder: Path, server: ModelServer) -> None:
@@ -423,7 +423,7 @@ async def test_parked_turn_can_be_cancelled(folder: Path, server: ModelServer) -
         await engine.reached(turn.id, "waiting")
         assert await engine.account.cancel(session)
         assert (await engine.ended(turn.id)).state == "cancelled"
-        assert await engine.account.approvals() == []
+        assert await engine.account.decisions.pending() == []
         assert (await engine.say(session, "Never mind")).state == "completed"
 
 

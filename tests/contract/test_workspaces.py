@@ -152,22 +152,25 @@ async def test_approved_command_is_asked_again_if_its_workspace_is_gone(local: W
     local.server.plan(call("terminal", {"command": "echo ran >>count; cat count"}))
     turn = await local.engine.account.send(session, "Go")
     await local.engine.reached(turn.id, "waiting")
-    (first,) = await local.engine.account.approvals()
+    (first,) = await local.engine.account.decisions.pending()
     assert first.asked.subject == "echo ran >>count; cat count"
     files = (await local.workspaces.of(local.engine.owner.id, session)).ground.home
     assert first.directory == files.inside
     await local.restart()
     local.server.plan(say("Done."))
-    await local.engine.account.answer(first.id, "approved")
+    await local.engine.account.decisions.answer(first.id, "approved")
 
     async def asked_again() -> bool:
-        return [each.id for each in await local.engine.account.approvals()] not in ([], [first.id])
+        return [each.id for each in await local.engine.account.decisions.pending()] not in (
+            [],
+            [first.id],
+        )
 
     await eventually(asked_again)
     assert not (files.host / "count").exists()
-    (second,) = await local.engine.account.approvals()
+    (second,) = await local.engine.account.decisions.pending()
     assert second.workspace != first.workspace
-    await local.engine.account.answer(second.id, "approved")
+    await local.engine.account.decisions.answer(second.id, "approved")
     assert (await local.engine.ended(turn.id)).state == "completed"
     assert (await local.results(session))[-1] == "ran\n"
 

@@ -69,7 +69,7 @@ async def answered(account: Account, session: SessionId) -> list[Approval]:
             if not isinstance(event, Changed):
                 continue
             given += [
-                await account.answer(each.id, "approved", route="web")
+                await account.decisions.answer(each.id, "approved", route="web")
                 for each in event.approvals
                 if each.state == "pending"
             ]

@@ -238,7 +238,7 @@ class Life:
 
     async def _undo(self, session: SessionId) -> None:
         self.say(Rewriting(session, None))
-        await self.account.undo(session)
+        await self.account.history.undo(session)
 
     async def _say_instead(self, session: SessionId) -> None:
         text = self._words()
@@ -246,16 +246,16 @@ class Life:
         started = [turn for turn in started if turn.message is not None and turn.state != "merged"]
         if started:
             self.say(Rewriting(session, text))
-            await self.account.edit(session, started[-1].id, text)
+            await self.account.history.edit(session, started[-1].id, text)
 
     async def _proceed(self, session: SessionId) -> None:
         await self.account.proceed(session)
 
     async def _answer(self, session: SessionId) -> None:
-        for approval in await self.account.approvals():
+        for approval in await self.account.decisions.pending():
             if approval.session == session:
                 decision = self.random.choice(["approved", "approved", "denied"])
-                await self.account.answer(approval.id, decision)  # pyright: ignore[reportArgumentType]
+                await self.account.decisions.answer(approval.id, decision)  # pyright: ignore[reportArgumentType]
 
 
 class TimedTick:

@@ -119,14 +119,14 @@ async def _talk(engine: Engine, chance: random.Random) -> None:
     for number in range(chance.randrange(1, 4)):
         await engine.say(session, f"Question {number}")
     if chance.random() < 0.2:
-        await account.undo(session)
+        await account.history.undo(session)
     how = chance.random()
     if how < 0.4:
-        await account.commit_memory(session)
+        await account.memory.commit(session)
     elif how < 0.7:
         await account.end(session)
     elif how < 0.9:
-        await account.clear(session)
+        await account.history.clear(session)
     # The others are left for the stop, or for the next start.
 
 

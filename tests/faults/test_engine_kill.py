@@ -125,8 +125,8 @@ async def _said_now(account: Account, session: SessionId) -> TurnId:
 
 
 async def _quiet(account: Account, sessions: list[SessionId]) -> bool:
-    for approval in await account.approvals():
-        await account.answer(approval.id, "approved")
+    for approval in await account.decisions.pending():
+        await account.decisions.answer(approval.id, "approved")
     found = [await account.turns(session) for session in sessions]
     return all(turn.state in ENDED for turns in found for turn in turns)
 

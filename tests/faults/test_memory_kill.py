@@ -82,7 +82,7 @@ async def come_to_rest(folder: Path) -> None:
         engine = remembering(folder / "data", server, SystemClock(), memories)
         async with started(engine):
             for found in await engine.store.memory.all_waiting():
-                await engine.account.commit_memory(found.session)
+                await engine.account.memory.commit(found.session)
 
 
 @pytest.mark.contract("C6", "C10")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from roost.embed import open_roost
 from roost.testing.models import ModelServer, call, say
+from roost.tools.base import Tool
 from tests.engine import config_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "embedding.md"
@@ -26,12 +27,12 @@ async def test_example_prints_the_answer(tmp_path: Path) -> None:
 
 
 async def test_tool_of_the_second_example_can_be_called(tmp_path: Path) -> None:
-    names: dict[str, type] = {}
+    names: dict[str, Tool] = {}
     exec(EXAMPLES[1], names)  # noqa: S102 (our own documentation)
     async with ModelServer() as server:
         server.plan(call("roll", {}), say("There."))
         config = config_for(tmp_path / "data", server)
-        async with open_roost(config, tools=[names["Dice"]()]) as roost:
+        async with open_roost(config, tools=[names["DICE"]]) as roost:
             session = await roost.create(origin="api", title="Dice")
             async for _ in roost.talk(session.id, "Roll"):
                 pass

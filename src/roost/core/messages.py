@@ -136,6 +136,15 @@ def check_text(value: object, what: str = "message") -> None:
         ) from None
 
 
+def message_parts(message: str | tuple[Part, ...]) -> tuple[Part, ...]:
+    """What a person says, which must not be nothing."""
+    parts = (TextPart(message),) if isinstance(message, str) else message
+    if not any(not isinstance(part, TextPart) or part.text.strip() for part in parts):
+        raise InvalidInput("The message is empty.")
+    check_text(parts)
+    return parts
+
+
 def attachments(parts: tuple[Part, ...]) -> set[BlobId]:
     """The blobs these parts name, those inside tool results included."""
     found: set[BlobId] = set()

@@ -40,12 +40,12 @@ class RuleList(msgspec.Struct, frozen=True):
 
 async def listed(call: Call) -> ApprovalList:
     """List what waits for your answer."""
-    return ApprovalList([approval_view(each) for each in await call.account.approvals()])
+    return ApprovalList([approval_view(each) for each in await call.account.decisions.pending()])
 
 
 async def answered(call: Call, approval: ApprovalId, body: Answer) -> ApprovalView:
     """Say yes, no, or what was asked for. The first answer counts, and the turn goes on with it."""
-    given = await call.account.answer(
+    given = await call.account.decisions.answer(
         approval,
         body.decision,
         answer=body.answer,
@@ -58,17 +58,17 @@ async def answered(call: Call, approval: ApprovalId, body: Answer) -> ApprovalVi
 
 async def rules(call: Call) -> RuleList:
     """List what you have settled about tools, the oldest first."""
-    return RuleList(await call.account.rules())
+    return RuleList(await call.account.decisions.rules())
 
 
 async def ruled(call: Call, body: NewRule) -> Rule:
     """Settle what a tool may do without asking, or may not."""
-    return await call.account.add_rule(body.rule, body.decision, session=body.session)
+    return await call.account.decisions.add_rule(body.rule, body.decision, session=body.session)
 
 
 async def unruled(call: Call, rule: RuleId) -> None:
     """Remove a rule."""
-    await call.account.remove_rule(rule)
+    await call.account.decisions.remove_rule(rule)
 
 
 ENDPOINTS = (

@@ -24,7 +24,7 @@ class FileView(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-class HowToSend(msgspec.Struct, frozen=True, kw_only=True):
+class HowToSend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`name` is what to save it as; `save` has even a picture saved rather than shown."""
 
     name: Phrase | None = None
@@ -40,7 +40,7 @@ async def uploaded(call: Call) -> FileView:
             head += chunk
             if len(head) >= HEAD:
                 break
-        blob = await call.account.keep_file(_whole(head, chunks), sniffed(head[:HEAD]))
+        blob = await call.account.files.keep(_whole(head, chunks), sniffed(head[:HEAD]))
     return FileView(id=blob.id, media_type=blob.media_type, size=blob.size)
 
 
@@ -53,15 +53,15 @@ async def _whole(head: bytes, rest: AsyncGenerator[bytes]) -> AsyncIterator[byte
 
 async def described(call: Call, file: BlobId) -> FileView:
     """Read what a file is."""
-    blob = await call.account.file(file)
+    blob = await call.account.files.get(file)
     return FileView(id=blob.id, media_type=blob.media_type, size=blob.size)
 
 
 async def downloaded(call: Call, file: BlobId, query: HowToSend) -> Response:
     """Download a file. Pictures and plain text may be shown, everything else is saved."""
-    blob = await call.account.file(file)
+    blob = await call.account.files.get(file)
     return download(
-        call.account.read_file(blob.id),
+        call.account.files.read(blob.id),
         media_type=blob.media_type,
         name=query.name,
         size=blob.size,

@@ -17,14 +17,14 @@ from roost.store.history import Epoch
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=200)]
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class Page(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`before` is the position of the first message that is known already."""
 
     before: Number | None = None
     limit: _Limit = 50
 
 
-class Size(msgspec.Struct, frozen=True):
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: _Limit = 50
 
 
@@ -89,7 +89,7 @@ async def snapshot(call: Call, session: SessionId, query: Size) -> SnapshotView:
 async def rewrites(call: Call, session: SessionId) -> Rewrites:
     """List every rewrite of the history: undo, edit, clear, compaction, restore."""
     await call.account.session(session)
-    return Rewrites([_rewrite(each) for each in await call.account.rewrites(session)])
+    return Rewrites([_rewrite(each) for each in await call.account.history.rewrites(session)])
 
 
 def _rewrite(epoch: Epoch) -> Rewrite:
@@ -104,26 +104,26 @@ def _rewrite(epoch: Epoch) -> Rewrite:
 
 async def replaced(call: Call, session: SessionId, epoch: int) -> Messages:
     """Read what left the history when a rewrite opened an epoch."""
-    found = await call.account.replaced(session, epoch)
+    found = await call.account.history.replaced(session, epoch)
     return Messages([message_view(message) for message in found])
 
 
 async def restored(call: Call, session: SessionId) -> SessionView:
     """Take back an undo or a clear after which nothing was said, or the latest compaction."""
-    await call.account.restore(session)
+    await call.account.history.restore(session)
     return session_view(await call.account.session(session))
 
 
 async def cleared(call: Call, session: SessionId) -> SessionView:
     """Begin the history anew. What was said can still be read, and brought back."""
-    await call.account.clear(session)
+    await call.account.history.clear(session)
     return session_view(await call.account.session(session))
 
 
 async def compacted(call: Call, session: SessionId, body: Focus) -> Compacted:
     """Make room in a long conversation: old messages are replaced by a summary."""
     await call.account.session(session)
-    done = await call.account.compact(session, focus=body.focus)
+    done = await call.account.history.compact(session, focus=body.focus)
     view = session_view(await call.account.session(session))
     if done is None:
         return Compacted(compacted=False, session=view)
@@ -138,12 +138,12 @@ async def compacted(call: Call, session: SessionId, body: Focus) -> Compacted:
 
 async def pinned(call: Call, session: SessionId, message: MessageId) -> None:
     """Keep a message word for word through compactions."""
-    await call.account.pin(session, message)
+    await call.account.history.pin(session, message)
 
 
 async def unpinned(call: Call, session: SessionId, message: MessageId) -> None:
     """Let compactions replace a message again."""
-    await call.account.pin(session, message, pinned=False)
+    await call.account.history.pin(session, message, pinned=False)
 
 
 _MESSAGE_PIN = "/api/sessions/{session}/messages/{message}/pin"

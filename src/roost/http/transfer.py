@@ -11,12 +11,12 @@ from roost.http.calls import Call
 from roost.http.endpoint import body_chunks, endpoint
 from roost.http.views import SessionView, session_view
 
-IMPORT_LIMIT = 256 << 20
+IMPORT_LIMIT = 128 << 20
 IMPORT_SECONDS = 300.0
 _CHUNK = 1 << 16
 
 
-class Format(msgspec.Struct, frozen=True):
+class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Literal["json", "markdown"] = "json"
 
 
@@ -30,9 +30,13 @@ class ImportView(msgspec.Struct, frozen=True):
 async def exported(call: Call, session: SessionId, query: Format) -> Response:
     """Download a session: all of it as JSON, or what was said as Markdown."""
     if query.format == "markdown":
-        data, kind, ending = (await call.account.markdown(session)).encode(), "text/markdown", "md"
+        data, kind, ending = (
+            (await call.account.files.markdown(session)).encode(),
+            "text/markdown",
+            "md",
+        )
     else:
-        data, kind, ending = await call.account.export(session), "application/json", "json"
+        data, kind, ending = await call.account.files.export(session), "application/json", "json"
     headers = {
         "Content-Disposition": f'attachment; filename="{session}.{ending}"',
         "Content-Length": str(len(data)),
@@ -50,7 +54,7 @@ async def imported(call: Call) -> ImportView:
     """Take in a session that was exported here or elsewhere. Again, it changes nothing."""
     chunks = body_chunks(call.request, IMPORT_LIMIT, seconds=IMPORT_SECONDS)
     document = b"".join([chunk async for chunk in chunks])
-    loaded = await call.account.load(document)
+    loaded = await call.account.files.load(document)
     return ImportView(session_view(loaded.session), loaded.created)
 
 

@@ -65,7 +65,7 @@ async def parts_of(call: Call, said: Said) -> tuple[Part, ...]:
     """What kind of file it is stands with the file; a client only names it."""
     parts: list[Part] = [TextPart(said.text)] if said.text else []
     for each in said.files:
-        blob = await call.account.file(each.file)
+        blob = await call.account.files.get(each.file)
         if blob.media_type in _PICTURES:
             parts.append(ImagePart(blob.id, blob.media_type, each.name))
         else:
@@ -135,20 +135,20 @@ async def continued(call: Call, session: SessionId) -> TurnView:
 async def retried(call: Call, session: SessionId, body: WhichTurn) -> TurnView:
     """Take a turn back, with all that came after it, and ask the same again."""
     await call.account.session(session)
-    return turn_view(await call.account.retry(session, body.turn))
+    return turn_view(await call.account.history.retry(session, body.turn))
 
 
 async def undone(call: Call, session: SessionId, body: WhichTurn) -> TurnView:
     """Take a turn back, with all that came after it."""
     await call.account.session(session)
-    return turn_view(await call.account.undo(session, body.turn))
+    return turn_view(await call.account.history.undo(session, body.turn))
 
 
 async def edited(call: Call, session: SessionId, turn: TurnId, body: Edited) -> TurnView:
     """Take a turn back, with all that came after it, and say something else instead."""
     await call.account.turn(session, turn)
     parts = await parts_of(call, body)
-    return turn_view(await call.account.edit(session, turn, parts, effort=body.effort))
+    return turn_view(await call.account.history.edit(session, turn, parts, effort=body.effort))
 
 
 ENDPOINTS = (

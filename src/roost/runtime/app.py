@@ -11,7 +11,7 @@ from roost.core.config import Config, MemoryConfig
 from roost.core.ids import SessionId, UserId
 from roost.core.users import User
 from roost.memory.base import MemoryProvider, Scope
-from roost.runtime.account import Account, Parts
+from roost.runtime.account import Account
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
 from roost.runtime.checkpoint import Checkpoints
@@ -20,6 +20,7 @@ from roost.runtime.feed import Feeds
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.naming import Naming
+from roost.runtime.parts import Parts
 from roost.runtime.people import owner_of
 from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery

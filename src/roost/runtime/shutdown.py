@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import structlog
 
 from roost.core.errors import StoreError
-from roost.runtime.account import Parts
 from roost.runtime.naming import Naming
+from roost.runtime.parts import Parts
 
 log = structlog.stdlib.get_logger("roost.shutdown")
 

@@ -133,7 +133,7 @@ async def test_question_that_nobody_can_answer_here_waits(
     assert await said(room, pipe) == 1
     assert pipe.out == ""
     assert pipe.err == ("Go ahead?\n  rm\nThe turn waits for your answer. `roost chat` takes it.\n")
-    assert len(await room.account.approvals()) == 1
+    assert len(await room.account.decisions.pending()) == 1
     with pytest.raises(Conflict, match="waits for your answer"):
         await said(room, pipe)
     assert not await room.account.queue(room.session)

@@ -285,8 +285,8 @@ async def test_question_answered_elsewhere_is_not_asked_any_more(
 ) -> None:
     server.plan(call("approval", {"text": "rm"}), say("Done."))
     await seat.types("clean up")
-    (asked,) = await seat.room.account.approvals()
-    await seat.room.account.answer(asked.id, "approved", route="web")
+    (asked,) = await seat.room.account.decisions.pending()
+    await seat.room.account.decisions.answer(asked.id, "approved", route="web")
     await (await server.request(1)).closed()
     await seat.person.idle()
     assert seat.shown[-1] == "Done."

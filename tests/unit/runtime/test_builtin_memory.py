@@ -63,7 +63,7 @@ async def test_what_is_said_in_one_session_is_known_in_the_next(
     first = await engine.session()
     await engine.say(first, "I keep parrots.")
     assert await kept(engine) == []
-    assert await engine.account.commit_memory(first) == Committed(1)
+    assert await engine.account.memory.commit(first) == Committed(1)
     assert await kept(engine) == ["The user keeps parrots."]
     second = await engine.session()
     await engine.say(second, "Guess what my parrots look like.")
@@ -76,11 +76,11 @@ async def test_failed_commit_is_told_and_made_good(engine: Engine, server: Model
     server.plan(say("How nice."), fail(400), say(FOUND))
     session = await engine.session()
     await engine.say(session, "I keep parrots.")
-    assert isinstance(await engine.account.commit_memory(session), Failed)
-    status = await engine.account.memory_status()
+    assert isinstance(await engine.account.memory.commit(session), Failed)
+    status = await engine.account.memory.status()
     assert status.failing == 1
     assert "The memory builtin failed" in (status.error or "")
-    assert await engine.account.commit_memory(session) == Committed(1)
+    assert await engine.account.memory.commit(session) == Committed(1)
     assert await kept(engine) == ["The user keeps parrots."]
 
 
@@ -90,7 +90,7 @@ async def test_deleting_a_session_takes_back_what_was_learned_there(
     server.plan(say("How nice."), say(FOUND))
     session = await engine.session()
     await engine.say(session, "I keep parrots.")
-    await engine.account.commit_memory(session)
+    await engine.account.memory.commit(session)
     await engine.account.delete(session)
 
     async def gone() -> bool:

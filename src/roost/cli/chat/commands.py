@@ -136,17 +136,17 @@ async def _named(account: Account, argument: str) -> SessionId:
 
 
 async def _undo(room: Room, _: str) -> Outcome:
-    turn = await room.account.undo(room.session)
+    turn = await room.account.history.undo(room.session)
     return Outcome(f"Taken back: {_words(turn)} /restore brings it back.")
 
 
 async def _restore(room: Room, _: str) -> Outcome:
-    await room.account.restore(room.session)
+    await room.account.history.restore(room.session)
     return Outcome("It is back.")
 
 
 async def _retry(room: Room, _: str) -> Outcome:
-    return Outcome(turn=await room.account.retry(room.session))
+    return Outcome(turn=await room.account.history.retry(room.session))
 
 
 async def _continue(room: Room, _: str) -> Outcome:
@@ -185,7 +185,7 @@ def model_of(session: Session, providers: Providers) -> str:
 
 
 async def _compact(room: Room, argument: str) -> Outcome:
-    made = await room.account.compact(room.session, focus=argument or None)
+    made = await room.account.history.compact(room.session, focus=argument or None)
     if made is None:
         return Outcome("There is nothing to gain: the conversation is short.")
     left_out = words.amount(len(made.replaced), "message")

@@ -162,10 +162,10 @@ class Sitting:
         try:
             text = await self._said(asked)
             if text is not None and asked.kind == "question":
-                await self._account.answer(asked.id, "answered", answer=text, route=ROUTE)
+                await self._account.decisions.answer(asked.id, "answered", answer=text, route=ROUTE)
             elif text is not None:
                 decision, keep = _DECISIONS[text]
-                await self._account.answer(asked.id, decision, route=ROUTE, keep=keep)
+                await self._account.decisions.answer(asked.id, decision, route=ROUTE, keep=keep)
             await self._until_settled(asked)
         except Stopped:
             return asyncio.create_task(self._cancel())

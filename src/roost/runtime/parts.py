@@ -1,0 +1,30 @@
+"""What the application is made of."""
+
+from typing import NamedTuple
+
+from roost.agent.loop import Agent
+from roost.runtime.agents import Agents
+from roost.runtime.building import Builder
+from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.compactions import Compactions
+from roost.runtime.feed import Feeds
+from roost.runtime.hub import Hub
+from roost.runtime.memory_commits import MemoryCommits
+from roost.runtime.turns import Turns
+from roost.store.store import Store
+from roost.workspace.workspaces import Workspaces
+
+
+class Parts(NamedTuple):
+    """What the application is made of."""
+
+    store: Store
+    hub: Hub
+    checkpoints: Checkpoints
+    turns: Turns
+    agents: Agents[Agent]
+    builder: Builder
+    compactions: Compactions
+    memory: MemoryCommits
+    workspaces: Workspaces | None
+    feeds: Feeds

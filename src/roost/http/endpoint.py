@@ -197,7 +197,7 @@ class _Reader:
             given[name] = request.headers.get(header)
         if self._query is not None:
             given["query"] = _query(request, self._query)
-        elif request.url.query:
+        elif request.scope["query_string"]:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "This address takes no query.")
         if self._body is not None:
             given["body"] = await self._read_body(request, self._body)

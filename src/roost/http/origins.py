@@ -65,11 +65,11 @@ def _without_port(host: str) -> str:
 
 
 def is_secure(request: Request) -> bool:
-    return request.url.scheme == "https"
+    return request.scope["scheme"] == "https"
 
 
 def own_origin(request: Request) -> str:
-    return f"{request.url.scheme}://{request.headers['host'].lower()}"
+    return f"{request.scope['scheme']}://{request.headers['host'].lower()}"
 
 
 def check_origin(request: Request, *, required: bool) -> None:

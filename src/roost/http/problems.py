@@ -49,6 +49,7 @@ _STATUSES: Mapping[type[errors.RoostError], HTTPStatus] = {
     errors.DataFolderError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SummaryFailed: HTTPStatus.BAD_GATEWAY,
     errors.WorkspaceError: HTTPStatus.CONFLICT,
+    errors.WorkspaceGone: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ConfigError: HTTPStatus.BAD_REQUEST,
     errors.ModelError: HTTPStatus.BAD_GATEWAY,
     errors.MemoryFailed: HTTPStatus.BAD_GATEWAY,

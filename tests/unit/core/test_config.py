@@ -73,6 +73,10 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_MODELS_FALLBACKS": "nest/egret, nest/stork",
         "ROOST_MODELS_SMALL": "nest/wren",
         "ROOST_SERVER_GRACE": "5s",
+        "ROOST_SERVER_NAMES": "roost.example, nest",
+        "ROOST_SERVER_PROXIES": "10.0.0.0/8",
+        "ROOST_SERVER_TLS_CERT": "/cert.pem",
+        "ROOST_SERVER_TLS_KEY": "/key.pem",
         "ROOST_AGENTS_MAX": "16",
         "ROOST_AGENTS_IDLE_TTL": "4h",
         "ROOST_APPROVALS_TTL": "5h",
@@ -104,6 +108,9 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert config.models.fallbacks == ("nest/egret", "nest/stork")
     assert config.models.small == "nest/wren"
     assert config.server.grace == timedelta(seconds=5)
+    assert config.server.names == ("roost.example", "nest")
+    assert config.server.proxies == ("10.0.0.0/8",)
+    assert (config.server.tls_cert, config.server.tls_key) == ("/cert.pem", "/key.pem")
     assert (config.agents.max, config.agents.idle_ttl) == (16, timedelta(hours=4))
     assert config.approvals.ttl == timedelta(hours=5)
     assert (config.compaction.threshold, config.compaction.idle) == (60, timedelta(minutes=8))

@@ -95,6 +95,12 @@ class Hands:
         assert intent is not None
         return intent
 
+    async def intends_to(self, action: str, **given: object) -> Intent:
+        arguments = msgspec.json.encode({"action": action, **given}).decode()
+        intent = await self._tools["processes"].intent(arguments, self._context())
+        assert intent is not None
+        return intent
+
     async def processes(self, action: str, **given: object) -> str:
         arguments = msgspec.json.encode({"action": action, **given}).decode()
         async with asyncio.timeout(DEADLINE):

@@ -8,7 +8,7 @@ import pytest
 
 from roost.core.messages import plain_text
 from roost.testing.models import ModelServer, call, say
-from tests.boxes import commands
+from tests.boxes import commands, until
 from tests.engine import eventually
 from tests.terminal_hands import endless
 from tests.workshop import Workshop, workshop_in
@@ -77,7 +77,7 @@ async def test_idle_workspace_is_reclaimed_and_the_session_is_told(workshop: Wor
     told = "The earlier shell and 1 process ended: the workspace was not used for 12 h."
     texts = [plain_text(m.parts) for m in await workshop.engine.messages(session)]
     assert any(told in text for text in texts)
-    assert not commands(SLEEP)
+    await until(lambda: not commands(SLEEP))
     assert told in await workshop.does(session, "pwd")
 
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from roost.core.approvals import Approval
@@ -107,3 +108,29 @@ async def test_program_is_written_tested_and_mended(tmp_path: Path, server: Mode
         assert "exit status 1" in said[2]
         assert '+for n in "$@"; do total=$((total + n)); done' in said[4]
         assert said[5].startswith("1 passed")
+
+
+async def test_subagent_works_on_its_callers_files_in_a_shell_of_its_own(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    await need("bubblewrap")
+    server.plan(
+        call("terminal", {"command": "mkdir -p src && cd src && echo mine >a"}),
+        call("delegate", {"task": "Write b beside a."}),
+        call("terminal", {"command": "pwd; echo theirs >src/b"}),
+        say("Written."),
+        call("terminal", {"command": "pwd; cat a b"}),
+        say("Both are there."),
+    )
+    config = msgspec.structs.replace(config_of(tmp_path, server), approvals=ApprovalsConfig())
+    async with running(config, {}, {"PATH": os.environ["PATH"]}) as roost:
+        account = roost.app.of((await roost.app.owner()).id)
+        session = (await account.create(origin="cli", title="Files")).id
+        async with asyncio.timeout(60):
+            async for _ in account.talk(session, "Have both written."):
+                pass
+        assert (await results(account, session))[-1] == "/workspace/src\nmine\ntheirs\n"
+        (child,) = await account.subagents(session)
+        assert (await results(account, child.id))[0] == "/workspace\n"
+        await account.delete(session)
+        assert list((tmp_path / "workspaces").iterdir()) == []

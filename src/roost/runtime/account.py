@@ -167,13 +167,21 @@ class Account:
         """What memory has of it is forgotten too."""
         await self._silence(session)
         self._feeds.owned(session, self._user)
+        family = await self._family(session)
         await self._store.sessions.delete(session)
         self._turns.give_up(session)  # if one began in between
         self._agents.drop(session)
         self._hub.changed(session)
         self._memory.deleted(session)
         if self._workspaces is not None:
-            await self._workspaces.forget(session)
+            await asyncio.gather(*[self._workspaces.forget(each) for each in family])
+
+    async def _family(self, session: SessionId) -> list[SessionId]:
+        """A session, its subagents, and theirs."""
+        found = [session]
+        for child in await self.subagents(session):
+            found += await self._family(child.id)
+        return found
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""

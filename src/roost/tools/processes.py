@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from roost.core.clock import Clock
 from roost.core.errors import WorkspaceError
-from roost.tools.base import Tool, ToolContext, ToolError
+from roost.tools.base import Intent, Tool, ToolContext, ToolError
 from roost.tools.schema import tool
 from roost.workspace.processes import Process, ProcessView
 from roost.workspace.workspace import Workspace
@@ -15,6 +15,13 @@ from roost.workspace.workspaces import Workspaces
 LONGEST_WAIT = 300
 LONGEST_TEXT = 64_000
 _SHORT = 100
+_DOES = {
+    "list": "List processes",
+    "poll": "Look at a process",
+    "write": "Type to a process",
+    "kill": "End a process",
+}
+_LOCAL = "It would run on this machine itself: nothing keeps it in a box."
 _ANSWER = 1.0
 """Seconds for an answer to what was typed."""
 
@@ -25,7 +32,7 @@ class ProcessesTool:
         self._clock = clock
 
     def tools(self) -> tuple[Tool, ...]:
-        return (tool(self.processes, seconds=LONGEST_WAIT + 30.0),)
+        return (tool(self.processes, seconds=LONGEST_WAIT + 30.0, intent=self._intent),)
 
     async def processes(
         self,
@@ -46,6 +53,25 @@ class ProcessesTool:
                 raise ToolError(str(error)) from error
             news = await workspace.take_news()
         return f"[{news}]\n{said}" if news else said
+
+    async def _intent(
+        self,
+        context: ToolContext,
+        action: Literal["list", "poll", "write", "kill"],
+        id: str = "",
+        text: str = "",
+        wait: int = 0,
+    ) -> Intent:
+        """What is typed to a shell is a command like any other."""
+        workspace = await self._workspaces.of(context.user, context.session)
+        local = workspace.kind == "local"
+        return Intent(
+            does=_DOES[action],
+            subject=f"{id} {text}".strip(),
+            asks=action == "write" and local,
+            why=_LOCAL if local else "",
+            workspace=workspace.id,
+        )
 
     async def _done(
         self, workspace: Workspace, action: str, id: str, text: str, wait: float

@@ -8,7 +8,7 @@ import structlog
 
 from roost.core.clock import Clock
 from roost.core.config import Config
-from roost.core.ids import UserId
+from roost.core.ids import SessionId, UserId
 from roost.runtime.past_sessions import StoredSessions
 from roost.runtime.subagents import Subagents
 from roost.store.store import Store
@@ -33,7 +33,7 @@ from roost.workspace.disk import DiskFloor
 from roost.workspace.local import LocalSandbox
 from roost.workspace.probe import choose
 from roost.workspace.tabs import AllTabs
-from roost.workspace.workspaces import Workspaces
+from roost.workspace.workspaces import HomeOf, Workspaces
 
 log = structlog.stdlib.get_logger("roost.tools")
 
@@ -72,6 +72,7 @@ async def hands(
             is_admin=_admins(store),
             agents_idle=config.agents.idle_ttl,
             floor=floor,
+            home_of=_homes(store),
         )
         stack.push_async_callback(workspaces.close)
         subagents = Subagents(config.tools)
@@ -98,6 +99,17 @@ def _admins(store: Store) -> Callable[[UserId], Awaitable[bool]]:
         return (await store.users.get(user)).role == "admin"
 
     return is_admin
+
+
+def _homes(store: Store) -> HomeOf:
+    async def home_of(user: UserId, session: SessionId) -> SessionId:
+        """A subagent works on the files of whoever called it."""
+        sessions = store.of(user).sessions
+        while (parent := (await sessions.get(session)).parent) and parent.kind == "subagent":
+            session = parent.session
+        return session
+
+    return home_of
 
 
 async def _web(

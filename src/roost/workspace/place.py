@@ -67,12 +67,20 @@ class Place:
                 return None
         return chosen
 
-    def ground(self, kind: SandboxKind | None, owner: int | None, more: Iterable[Folder]) -> Ground:
-        """As processes in a box of this kind see it; without a kind there are none to see it."""
-        in_place = kind == "local"
-        files = Folder(self.files, str(self.files) if in_place else "/workspace", writable=True)
+    def ground(
+        self,
+        kind: SandboxKind | None,
+        owner: int | None,
+        more: Iterable[Folder],
+        *,
+        files: Path | None = None,
+    ) -> Ground:
+        """As processes in a box of this kind see it; without a kind there are none to see it.
+        `files` are someone else's, where those are worked on."""
+        in_place, work = kind == "local", files or self.files
+        home = Folder(work, str(work) if in_place else "/workspace", writable=True)
         output = Folder(self.output, str(self.output) if in_place else "/output")
-        return Ground((files, output, *more), self.scratch, owner)
+        return Ground((home, output, *more), self.scratch, owner)
 
     def empty_scratch(self) -> None:
         if self.scratch.is_dir():

@@ -31,6 +31,7 @@ log = structlog.stdlib.get_logger("roost.workspace")
 SWEEP_SECONDS = 30.0
 _TELL_SECONDS = 30.0
 
+HomeOf = Callable[[UserId, SessionId], Awaitable[SessionId]]
 Tell = Callable[[UserId, SessionId, str], Awaitable[None]]
 """Says something to a session: to people, or to its agent."""
 
@@ -40,8 +41,8 @@ class Workspaces:
     the next one waits.
 
     `is_admin` says who may run processes without a box; whoever fills the disk down to its `floor`
-    is stopped. `told` is for people, `ended` for the
-    session's agent, which may go on with it."""
+    is stopped. `told` is for people, `ended` for the session's agent, which may go on with it.
+    `home_of` is whose files a session works on: a subagent's are its caller's."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Workspaces:
         is_admin: Callable[[UserId], Awaitable[bool]],
         agents_idle: timedelta = timedelta(0),
         floor: DiskFloor | None = None,
+        home_of: HomeOf | None = None,
         told: Tell | None = None,
         ended: Tell | None = None,
     ) -> None:
@@ -63,6 +65,7 @@ class Workspaces:
         self._clock = clock
         self._is_admin = is_admin
         self._floor = floor
+        self._home_of = home_of
         self._idle_ttl = max(config.idle_ttl, agents_idle)
         self._more = [
             *[_kept(path, writable=False) for path in config.read],
@@ -168,13 +171,17 @@ class Workspaces:
 
     async def _made(self, user: UserId, session: SessionId) -> Workspace:
         place = Place(self._folder, session)
+        home = session if self._home_of is None else await self._home_of(user, session)
+        lender = place if home == session else Place(self._folder, home)
         kind = None if self._sandbox is None else self._sandbox.kind
-        owner = await asyncio.to_thread(self._prepare, place)
+        owner = await asyncio.to_thread(self._prepare, lender)
+        if lender is not place:
+            await asyncio.to_thread(place.prepare, owner)
         before = await asyncio.to_thread(place.read_trace)
         return Workspace(
             user,
             session,
-            place.ground(kind, owner, self._more),
+            place.ground(kind, owner, self._more, files=lender.files),
             place,
             sandbox=self._sandbox,
             ports=_Ports(self, user, session),

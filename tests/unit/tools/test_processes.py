@@ -176,3 +176,11 @@ async def test_line_that_a_terminal_would_cut_is_refused(hands: Hands) -> None:
     await hands("cat", background=True)
     with pytest.raises(ToolError, match="takes lines of 4000 bytes"):
         await hands.processes("write", id="p1", text="x" * 5_000)
+
+
+async def test_typing_is_asked_for_where_nothing_keeps_it_in_a_box(hands: Hands) -> None:
+    workspace = await hands.workspace()
+    typed = await hands.intends_to("write", id="p1", text="rm -r nest\n")
+    assert (typed.subject, typed.workspace) == ("p1 rm -r nest", workspace.id)
+    assert typed.asks is (workspace.kind == "local")
+    assert not (await hands.intends_to("poll", id="p1")).asks

@@ -63,7 +63,7 @@ def create_app(
 ) -> Starlette:
     """`stop` is set when the server is to stop: streams end then."""
     callers = Callers(app, identities, stop=stop, heartbeat=heartbeat)
-    return Starlette(
+    web = Starlette(
         routes=[
             *_states(app),
             Route("/api/openapi.json", _fixed(document(ENDPOINTS, version=__version__))),
@@ -76,6 +76,8 @@ def create_app(
         ],
         exception_handlers=HANDLERS,
     )
+    web.router.redirect_slashes = False  # every address has one name
+    return web
 
 
 def _states(app: App) -> list[Route]:

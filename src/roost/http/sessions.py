@@ -47,8 +47,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ChangeSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is left out stays. `seen` is the position up to which its messages were read. Another
-    model or toolset counts from the next turn on."""
+    """What is left out stays. `seen` is the revision up to which someone has read it. Another model
+    or toolset counts from the next turn on."""
 
     title: Phrase | msgspec.UnsetType | None = msgspec.UNSET
     project: Phrase | msgspec.UnsetType | None = msgspec.UNSET
@@ -126,12 +126,16 @@ async def changed(call: Call, session: SessionId, body: ChangeSession) -> Sessio
     chosen = body.model or None, body.toolset or None
     if chosen != (None, None):
         await account.choose(session, model=chosen[0], toolset=chosen[1])
+    seen = body.seen
+    if seen is not msgspec.UNSET:
+        # What is yet to come has not been read.
+        seen = min(seen, (await account.session(session)).revision)
     patch = SessionPatch(
         title=body.title,
         project=body.project,
         pinned=body.pinned,
         archived=body.archived,
-        seen=body.seen,
+        seen=seen,
     )
     return session_view(await account.update(session, patch))
 

@@ -32,6 +32,11 @@ async def test_unknown_path_is_a_problem(served: Served) -> None:
     }
 
 
+async def test_every_address_has_one_name(served: Served) -> None:
+    async with served.stranger() as anyone:
+        assert (await anyone.ask("GET", "/api/docs/"))[0] == 404
+
+
 async def test_wrong_method_is_a_problem_that_says_which_are_allowed(served: Served) -> None:
     async with aiohttp.ClientSession() as connections:
         async with connections.post(served.url / "healthz") as answer:

@@ -49,7 +49,7 @@ async def answered(call: Call, approval: ApprovalId, body: Answer) -> ApprovalVi
         approval,
         body.decision,
         answer=body.answer,
-        route="web" if call.who.via == "browser" else "api",
+        route=call.surface,
         keep=body.keep,
         pattern=body.pattern,
     )

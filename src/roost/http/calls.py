@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from starlette.requests import Request
 
 from roost.core.errors import AccessRefused, NotSignedIn, StoreError
-from roost.core.identities import Principal, Scope
+from roost.core.identities import Principal, Scope, Via
 from roost.http.origins import check_origin, is_secure
 from roost.http.stream import EventStream
 from roost.runtime.account import Account
@@ -17,6 +17,7 @@ from roost.runtime.identities import Identities
 
 E = TypeVar("E")
 
+SURFACES: dict[Via, str] = {"browser": "web", "token": "api", "cli": "cli"}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -35,6 +36,11 @@ class Call(NamedTuple):
     @property
     def account(self) -> Account:
         return self.callers.app.of(self.who.user.id)
+
+    @property
+    def surface(self) -> str:
+        """Where a session that is opened now began, and where an answer came from."""
+        return SURFACES[self.who.via]
 
     @property
     def identities(self) -> Identities:

@@ -23,13 +23,21 @@ def document(endpoints: Sequence[Endpoint], *, version: str) -> bytes:
     for each in endpoints:
         path = re.sub(r":path}", "}", each.path)
         paths.setdefault(path, {})[each.method.lower()] = _operation(each, found)
-    bearer = {"type": "http", "scheme": "bearer", "description": "A token of `roost token`."}
+    schemes = {
+        "token": {"type": "http", "scheme": "bearer", "description": "A token of `roost token`."},
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "roost",
+            "description": "Of a browser that signed in; over https it is called __Host-roost.",
+        },
+    }
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
             "info": {"title": "Roost", "version": version},
             "paths": paths,
-            "components": {"schemas": components, "securitySchemes": {"token": bearer}},
+            "components": {"schemas": components, "securitySchemes": schemes},
         }
     )
 
@@ -64,8 +72,10 @@ def _operation(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[s
         "tags": [endpoint.handler.__module__.rpartition(".")[2]],
         "parameters": _parameters(endpoint, schemas),
         "responses": _responses(endpoint, schemas),
-        "security": [] if endpoint.scope is None else [{"token": []}],
+        "security": [] if endpoint.scope is None else [{"token": []}, {"cookie": []}],
     }
+    if endpoint.scope is not None:
+        operation["x-scope"] = endpoint.scope
     if description.strip():
         operation["description"] = description.strip()
     if "body" in endpoint.kinds:

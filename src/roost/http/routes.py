@@ -30,8 +30,7 @@ async def pointed(call: Call, route: str, body: Target) -> SessionView:
 
 async def reset(call: Call, route: str) -> SessionView:
     """End the route's session, and open another in its place."""
-    origin = "web" if call.who.via == "browser" else "api"
-    return session_view(await call.account.reset(route, origin=origin))
+    return session_view(await call.account.reset(route, origin=call.surface))
 
 
 ENDPOINTS = (

@@ -102,7 +102,7 @@ async def listed(call: Call, query: SessionQuery) -> SessionList:
 async def opened(call: Call, body: OpenSession) -> SessionView:
     """Open a session."""
     created = await call.account.create(
-        origin="web" if call.who.via == "browser" else "api",
+        origin=call.surface,
         id=body.id,
         model=body.model,
         instructions=body.instructions,

@@ -12,7 +12,7 @@ import structlog
 
 from roost.core.clock import Clock
 from roost.core.config import WorkspacesConfig
-from roost.core.errors import NotFound, WorkspaceError, WorkspaceGone
+from roost.core.errors import ConfigError, NotFound, WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox
 from roost.workspace.disk import DiskFloor
@@ -68,8 +68,8 @@ class Workspaces:
         self._home_of = home_of
         self._idle_ttl = max(config.idle_ttl, agents_idle)
         self._more = [
-            *[_kept(path, writable=False) for path in config.read],
-            *[_kept(path, writable=True) for path in config.write],
+            *[_shared(path, "read", folder.parent) for path in config.read],
+            *[_shared(path, "write", folder.parent) for path in config.write],
         ]
         self._live: dict[SessionId, Workspace] = {}
         self._closing: dict[SessionId, asyncio.Task[None]] = {}
@@ -221,9 +221,15 @@ class Workspaces:
         return owner
 
 
-def _kept(path: str, *, writable: bool) -> Folder:
-    host = Path(path).expanduser()
-    return Folder(host, str(host), writable)
+def _shared(path: str, setting: str, data: Path) -> Folder:
+    """A folder of the machine's that boxes show. Its path has no links: they could be moved."""
+    host = Path(path).expanduser().resolve()
+    if not host.is_dir():
+        raise ConfigError(f"workspaces.{setting} names {path}, which is no folder on this machine.")
+    own = data.resolve()
+    if own.is_relative_to(host) or host.is_relative_to(own):
+        raise ConfigError(f"workspaces.{setting} names {path}, which holds Roost's own data.")
+    return Folder(host, str(host), writable=setting == "write")
 
 
 class _Ports:

@@ -9,16 +9,20 @@ from roost.core.config import (
     VARIABLES,
     Config,
     ConfigFile,
+    McpConfig,
     MemoryConfig,
     PriceConfig,
     ProviderConfig,
+    ToolsConfig,
+    WebConfig,
+    WorkspacesConfig,
     load,
     load_keys,
     xdg_folder,
 )
 from roost.core.errors import ConfigError, SettingWrong
 from roost.core.keys import Key
-from roost.core.settings import BaseUrl, Dollars, ScopeName, VariableName, duration
+from roost.core.settings import BaseUrl, Count, Dollars, ScopeName, VariableName, duration
 
 HOME = {"HOME": "/home/wren"}
 FILE = Path("/etc/roost/roost.toml")
@@ -80,6 +84,22 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_AGENTS_MAX": "16",
         "ROOST_AGENTS_IDLE_TTL": "4h",
         "ROOST_APPROVALS_TTL": "5h",
+        "ROOST_APPROVALS_ALLOW": "terminal: git status, fetch",
+        "ROOST_APPROVALS_ASK": "browser",
+        "ROOST_APPROVALS_DENY": "terminal: rm *",
+        "ROOST_TOOLS_TOOLSET": "files",
+        "ROOST_TOOLS_SUBAGENTS": "3",
+        "ROOST_TOOLS_SUBAGENT_DEPTH": "1",
+        "ROOST_WORKSPACES_SANDBOX": "none",
+        "ROOST_WORKSPACES_IDLE_TTL": "13h",
+        "ROOST_WORKSPACES_READ": "/r",
+        "ROOST_WORKSPACES_WRITE": "/w, /x",
+        "ROOST_WORKSPACES_PROCESSES": "64",
+        "ROOST_WORKSPACES_MEMORY": "512",
+        "ROOST_WORKSPACES_DISK_FLOOR": "100",
+        "ROOST_WEB_SEARCH": "searxng",
+        "ROOST_WEB_URL": "http://search.nest",
+        "ROOST_WEB_BROWSER": "no",
         "ROOST_COMPACTION_THRESHOLD": "60",
         "ROOST_COMPACTION_IDLE": "8m",
         "ROOST_MEMORY_PROVIDER": "openviking",
@@ -107,6 +127,21 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert config.models.default == "nest/heron"
     assert config.models.fallbacks == ("nest/egret", "nest/stork")
     assert config.models.small == "nest/wren"
+    assert config.approvals.allow == ("terminal: git status", "fetch")
+    assert (config.approvals.ask, config.approvals.deny) == (("browser",), ("terminal: rm *",))
+    assert config.tools == ToolsConfig(toolset="files", subagents=Count(3), subagent_depth=Count(1))
+    assert config.workspaces == WorkspacesConfig(
+        sandbox="none",
+        idle_ttl=timedelta(hours=13),
+        read=("/r",),
+        write=("/w", "/x"),
+        processes=Count(64),
+        memory=Count(512),
+        disk_floor=Count(100),
+    )
+    assert config.web == WebConfig(
+        search="searxng", url=BaseUrl("http://search.nest"), browser="no"
+    )
     assert config.server.grace == timedelta(seconds=5)
     assert config.server.names == ("roost.example", "nest")
     assert config.server.proxies == ("10.0.0.0/8",)
@@ -392,3 +427,19 @@ def test_every_setting_of_a_provider_is_in_the_documentation() -> None:
         assert f"| `providers.NAME.{name}` |" in page
     for name in PriceConfig.__struct_fields__:
         assert f'| `models.prices."PROVIDER/MODEL".{name}` |' in page
+
+
+def test_servers_of_tools_keep_the_names_of_their_variables_and_say_no_secret() -> None:
+    toml = "[mcp.github]\ncommand = ['npx', 'mcp']\nenvironment = { GH_TOKEN = 'nightjar' }"
+    server = configured(toml).mcp["github"]
+    assert server.command == ("npx", "mcp")
+    assert server.environment == {VariableName("GH_TOKEN"): Key("nightjar")}
+    assert "nightjar" not in repr(server)
+    said = complaint("[mcp.github]\nenvironment = { 'a-b' = 'nightjar' }")
+    assert "nightjar" not in said
+
+
+def test_every_setting_of_a_server_of_tools_is_in_the_documentation() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    for name in McpConfig.__struct_fields__:
+        assert f"| `mcp.NAME.{name}` |" in page

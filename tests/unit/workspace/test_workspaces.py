@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.config import WorkspacesConfig
-from roost.core.errors import InvalidInput, NotFound, WorkspaceError, WorkspaceGone
+from roost.core.errors import ConfigError, InvalidInput, NotFound, WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, new_session_id
 from roost.testing.clock import FakeClock
 from roost.workspace import workspace as workspace_module
@@ -83,20 +83,38 @@ async def test_workspace_is_nobody_else_s(idle: Hands) -> None:
         await idle.workspaces.of(GUEST, idle.session)
 
 
+async def _anyone(user: object) -> bool:
+    return True
+
+
+def workspaces_with(folder: Path, clock: FakeClock, config: WorkspacesConfig) -> Workspaces:
+    data = folder / "data" / "workspaces"
+    return Workspaces(None, data, config, clock=clock, is_admin=_anyone)
+
+
 async def test_folders_from_the_configuration_keep_their_paths(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    config = WorkspacesConfig(read=("/srv/read",), write=("~/write",))
-
-    async def anyone(user: object) -> bool:
-        return True
-
-    workspaces = Workspaces(None, tmp_path, config, clock=clock, is_admin=anyone)
+    given, meant = tmp_path / "link", tmp_path / "write"
+    meant.mkdir()
+    given.symlink_to(meant)
+    config = WorkspacesConfig(read=("/usr/share",), write=(str(given),))
+    workspaces = workspaces_with(tmp_path, clock, config)
     ground = (await workspaces.of(USER, new_session_id())).ground
     read, write = ground.folders[2:]
-    assert (str(read.host), read.inside, read.writable) == ("/srv/read", "/srv/read", False)
-    assert str(write.host) == write.inside == str(Path.home() / "write")
+    assert (str(read.host), read.inside, read.writable) == ("/usr/share", "/usr/share", False)
+    assert str(write.host) == write.inside == str(meant)
     assert write.writable
+
+
+@pytest.mark.parametrize("path", ["/", "..", "data", "data/workspaces", "nowhere"])
+def test_folder_that_holds_roosts_own_data_is_refused(
+    tmp_path: Path, clock: FakeClock, path: str
+) -> None:
+    (tmp_path / "data" / "workspaces").mkdir(parents=True)
+    given = str(tmp_path / path)
+    with pytest.raises(ConfigError, match=r"workspaces\.read names"):
+        workspaces_with(tmp_path, clock, WorkspacesConfig(read=(given,)))
 
 
 async def test_only_admins_run_commands_without_a_box(tmp_path: Path) -> None:

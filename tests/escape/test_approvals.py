@@ -1,4 +1,6 @@
-"""Commands that try to pass under a rule that allows another: each has to be asked about."""
+"""Commands that try to pass under a rule that allows another, or by one that denies them."""
+
+from time import process_time
 
 import pytest
 
@@ -77,3 +79,47 @@ def test_the_rules_do_allow_what_they_say() -> None:
     for command in ("git status", "git log -3 --stat", "git status; git log && echo 'it is done'"):
         intent = Intent(does="Run a command", subject=command, command=True, asks=True)
         assert decide("terminal", intent, rules).decision == "allow", command
+
+
+DENIED = ["terminal: rm *", "terminal: sudo *", "terminal: scp* *"]
+
+DODGED = {
+    "by a rule about a wrapper": ("sudo ls", "deny"),
+    "by a path to a wrapper": ("/usr/bin/sudo ls", "deny"),
+    "by a name that a pattern means": ("scp2 a b", "deny"),
+    "by a shell in a shell": ("bash -c 'bash -c \"rm x\"'", "deny"),
+    "by a wrapper in a shell": ("sh -c 'nice rm x'", "deny"),
+    "by a path in a shell": ("sh -c '/bin/rm x'", "deny"),
+    "by an alias": ("alias x=rm", "deny"),
+    "by an alias with words": ("alias x='rm -rf'", "deny"),
+    "by another user": ("gosu nobody rm x", "deny"),
+    "by a text that is put together": ("bash -c 'r$x x'", "ask"),
+    "by eval of a variable": ("eval 'rm $x'", "ask"),
+    "by a shell that reads it": ("echo 'rm x' | bash", "ask"),
+    "by a shell that is told to read": ("echo 'rm x' | sh -s", "ask"),
+    "by words that come later": ("echo rm x | xargs env", "ask"),
+    "by a line too long to read": (f"rm {'x' * 10_000}", "ask"),
+}
+
+
+@pytest.mark.parametrize(("command", "decision"), DODGED.values(), ids=DODGED.keys())
+def test_nothing_dodges_a_rule_that_denies_it(command: str, decision: str) -> None:
+    rules = [parse_rule(text, "deny", id=new_rule_id()) for text in DENIED]
+    intent = Intent(does="Run a command", subject=command, command=True)
+    assert decide("terminal", intent, rules).decision == decision
+
+
+def test_rules_that_deny_leave_the_rest_alone() -> None:
+    rules = [parse_rule(text, "deny", id=new_rule_id()) for text in DENIED]
+    for command in ("find . -name '*.py'", "env A=1 ls", "bash run.sh", "sh -c 'ls; wc -l x'"):
+        intent = Intent(does="Run a command", subject=command, command=True)
+        assert decide("terminal", intent, rules).decision == "allow", command
+
+
+@pytest.mark.parametrize("command", ["echo " + "a" * 99_000, "find" + " a" * 49_000])
+def test_long_command_holds_up_nobody(command: str) -> None:
+    rules = [parse_rule(text, "deny", id=new_rule_id()) for text in DENIED]
+    intent = Intent(does="Run a command", subject=command, command=True)
+    began = process_time()
+    decide("terminal", intent, rules)
+    assert process_time() - began < 0.1

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from roost.agent.commands import Words, hidden, matches, read
+from roost.agent.commands import Words, certain, matches, read, refuses
 from roost.core.approvals import Approval, Asked, Question, Rule, RuleDecision
 from roost.core.ids import new_approval_id
 from roost.core.turns import ToolCall
@@ -82,8 +82,7 @@ def _refuses(rule: Rule, intent: Intent | None) -> bool:
         return False
     if not intent.command or rule.pattern.startswith(EXACTLY):
         return _matches_whole(rule.pattern, intent.subject)
-    commands = read(intent.subject) or ()
-    return any(matches(rule.pattern, words) for each in commands for words in hidden(each))
+    return any(refuses(rule.pattern, words) for words in read(intent.subject) or ())
 
 
 def _matches_whole(pattern: str, subject: str) -> bool:
@@ -94,9 +93,16 @@ def _matches_whole(pattern: str, subject: str) -> bool:
 
 def _can_not_tell(rules: Iterable[Rule], intent: Intent | None) -> bool:
     """A rule that refuses some commands can't be held against one that nobody can read."""
-    if intent is None or not intent.command or read(intent.subject) is not None:
+    if intent is None or not intent.command or not any(map(_refuses_some, rules)):
         return False
-    return any(rule.pattern is not None and rule.decision != "allow" for rule in rules)
+    commands = read(intent.subject)
+    return commands is None or not all(map(certain, commands))
+
+
+def _refuses_some(rule: Rule) -> bool:
+    """One that is meant letter by letter has been held against it already."""
+    pattern = rule.pattern or EXACTLY
+    return rule.decision != "allow" and not pattern.startswith(EXACTLY)
 
 
 def _allowing(rules: Sequence[Rule], intent: Intent | None) -> Rule | None:

@@ -27,12 +27,19 @@ WRAPPERS = frozenset(
     re.findall(
         r"\S+",
         "env sudo doas su xargs nohup nice ionice chrt taskset timeout time stdbuf setsid exec"
-        " command builtin eval source . bash sh dash ash zsh ksh fish busybox find ssh watch"
-        " parallel flock chroot unshare nsenter script strace ltrace trap alias enable hash coproc"
-        " runuser setpriv systemd-run",
+        " command builtin eval source . bash sh dash ash zsh ksh fish rbash busybox toybox find ssh"
+        " watch parallel flock chroot unshare nsenter script strace ltrace trap alias enable hash"
+        " coproc runuser setpriv systemd-run gosu su-exec pkexec setarch prlimit numactl fakeroot"
+        " bwrap firejail proot unbuffer rlwrap entr screen tmux",
     )
 )
 """Commands that run another, which is given to them in words."""
+_SHELLS = frozenset(re.findall(r"\S+", "bash sh dash ash zsh ksh fish rbash"))
+_FED = frozenset({"xargs", "parallel"})
+"""These add words of their own to a command."""
+_CODE = re.compile(r"[\s$`;|&<>(){}]")
+LONGEST = 4_000
+"""Characters. A longer command is as good as unreadable, and to look into it takes too long."""
 
 
 class Unreadable(Exception):
@@ -42,6 +49,8 @@ class Unreadable(Exception):
 def read(command: str) -> tuple[Words, ...] | None:
     """The commands of a line, each as the words that bash would hand to it; None if that is not
     certain."""
+    if len(command) > LONGEST:
+        return None
     try:
         return tuple([_checked(words) for words in _split(command.strip(" \t\n"))])
     except Unreadable:
@@ -49,34 +58,72 @@ def read(command: str) -> tuple[Words, ...] | None:
 
 
 def matches(pattern: str, words: Words) -> bool:
-    """`git log *` is git log with anything after it; elsewhere `*` is any letters of one word. The
-    command itself is always written out."""
+    """Whether a command is one that a pattern allows. `git log *` is git log with anything after
+    it; elsewhere `*` is any letters of one word. The command itself is always written out."""
     wanted = pattern.split()
     if not wanted or not words or wanted[0] != words[0]:
         return False
-    if wanted[-1] == "*" and len(wanted) > 1:
-        wanted = wanted[:-1]
-        # Anything after a wrapper is any command at all.
-        if words[0] in WRAPPERS or len(words) < len(wanted):
-            return False
-        words = words[: len(wanted)]
-    return len(words) == len(wanted) and all(map(fnmatchcase, words, wanted))
+    # Anything after a wrapper is any command at all.
+    if wanted[-1] == "*" and len(wanted) > 1 and _name(words) in WRAPPERS:
+        return False
+    return _fits(wanted, words)
+
+
+def refuses(pattern: str, words: Words) -> bool:
+    """Whether a pattern that is to keep a command out means this one, under whatever name: here the
+    command may be a pattern too, and a wrapper is a command like any other."""
+    wanted = pattern.split()
+    return bool(wanted) and any(_fits(wanted, each) for each in hidden(words))
 
 
 def hidden(words: Words) -> Iterator[Words]:
     """The command under every name it might have: without its folder, and what a wrapper would
-    run."""
+    run, be that a wrapper again."""
     yield words
-    name = words[0].rpartition("/")[2]
+    name = _name(words)
     yield (name, *words[1:])
     if name not in WRAPPERS:
         return
     for start in range(1, len(words)):
         yield words[start:]
-        yield (words[start].rpartition("/")[2], *words[start + 1 :])
-        for inner in read(words[start]) or ():
-            if inner != words[start:]:
-                yield inner
+        yield (_name(words[start:]), *words[start + 1 :])
+        for text in _texts(words[start]):
+            for inner in read(text) or ():
+                yield from hidden(inner)
+
+
+def certain(words: Words) -> bool:
+    """Whether the words tell what would run: a wrapper may be given a text that nobody can read, or
+    its commands by another way."""
+    name, given = _name(words), words[1:]
+    if name not in WRAPPERS:
+        return True
+    if name in _SHELLS and all(word.startswith("-") for word in given):
+        return False
+    if name in _FED and any(_name((word,)) in WRAPPERS for word in given):
+        return False
+    texts = [word for word in given if len(word) > 2 and _CODE.search(word)]
+    inner = [read(text) for word in texts for text in _texts(word)]
+    return all(found is not None and all(map(certain, found)) for found in inner)
+
+
+def _fits(wanted: Sequence[str], words: Words) -> bool:
+    if wanted[-1] == "*":
+        wanted = wanted[:-1]
+        words = words[: len(wanted)]
+    return len(words) == len(wanted) and all(map(fnmatchcase, words, wanted))
+
+
+def _name(words: Words) -> str:
+    return words[0].rpartition("/")[2]
+
+
+def _texts(word: str) -> Iterator[str]:
+    """What of a word may be a command: all of it, or what it gives a name to."""
+    yield word
+    _, equals, value = word.partition("=")
+    if equals:
+        yield value
 
 
 def _split(command: str) -> Iterator[Sequence[str]]:
@@ -100,7 +147,9 @@ def _split(command: str) -> Iterator[Sequence[str]]:
             at += len(separator or letter)
             continue
         piece, at = _piece(command, at)
-        word = [*(word or ()), piece]
+        if word is None:
+            word = []
+        word.append(piece)
     if word is not None:
         words.append("".join(word))
     yield words

@@ -69,6 +69,23 @@ def test_what_can_not_be_read_is_asked_about_where_something_is_denied() -> None
     assert decide("terminal", command("$X y", asks=False), []).decision == "allow"
 
 
+def test_one_line_denied_for_good_does_not_make_every_other_ask() -> None:
+    kept = [Rule(id=new_rule_id(), tool="terminal", pattern="=rm $X", decision="deny")]
+    assert decide("terminal", command("rm $X", asks=False), kept).decision == "deny"
+    assert decide("terminal", command("rm $Y", asks=False), kept).decision == "allow"
+
+
+def test_everything_a_tool_runs_can_be_denied_by_a_pattern_too() -> None:
+    for pattern in ("*", "* *"):
+        some = rules(deny=[f"terminal: {pattern}"])
+        assert decide("terminal", command("ls -l", asks=False), some).decision == "deny"
+
+
+def test_pattern_of_nothing_matches_nothing() -> None:
+    empty = [Rule(id=new_rule_id(), tool="terminal", pattern=" ", decision="deny")]
+    assert decide("terminal", command("ls", asks=False), empty).decision == "allow"
+
+
 def test_line_that_a_person_allowed_for_good_is_just_that_line() -> None:
     line = "for f in *.py; do wc -l $f; done"
     kept = [Rule(id=new_rule_id(), tool="terminal", pattern=f"={line}", decision="allow")]

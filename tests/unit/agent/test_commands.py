@@ -105,6 +105,7 @@ def test_plain_commands_are_read(command: str, words: list[tuple[str, ...]] | No
         ("cat *.md", ("cat", "a.md", "/etc/passwd"), False),
         ("*", ("ls",), False),
         ("env *", ("env", "rm", "x"), False),
+        ("/usr/bin/env *", ("/usr/bin/env", "rm", "x"), False),
         ("env FOO=1 ls", ("env", "FOO=1", "ls"), True),
     ],
 )

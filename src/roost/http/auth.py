@@ -1,4 +1,4 @@
-"""Signing in and out, and what one is signed in with: browsers and tokens."""
+"""Signing in and out, and who one is then."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -8,8 +8,8 @@ import msgspec
 from starlette.responses import Response
 
 from roost.core.errors import InvalidInput
-from roost.core.identities import ApiToken, Principal, Scope, SignedIn, SignIn, Via
-from roost.core.ids import ApiTokenId, SignInId, UserId
+from roost.core.identities import Principal, Scope, SignedIn, Via
+from roost.core.ids import SignInId, UserId
 from roost.core.users import Profile, User, UserRole
 from roost.http.calls import Call, cookie_name
 from roost.http.endpoint import endpoint
@@ -17,7 +17,7 @@ from roost.http.fields import Phrase
 from roost.http.origins import is_secure
 from roost.runtime.identities import SIGNED_IN
 
-_Password = Annotated[str, msgspec.Meta(max_length=1000)]
+Password = Annotated[str, msgspec.Meta(max_length=1000)]
 _Secret = Annotated[str, msgspec.Meta(max_length=200)]
 
 
@@ -26,7 +26,7 @@ class SignInBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     secret: _Secret | None = None
     name: Phrase | None = None
-    password: _Password | None = None
+    password: Password | None = None
 
 
 class UserView(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,51 +72,8 @@ class ChangeMe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class NewPassword(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who has a password has to know it to change it."""
 
-    old: _Password | None = None
-    new: _Password
-
-
-class SignInView(msgspec.Struct, frozen=True, kw_only=True):
-    """`here` is the one that asks."""
-
-    id: SignInId
-    agent: str | None
-    created_at: int
-    seen_at: int | None
-    expires_at: int
-    here: bool
-
-
-class SignInList(msgspec.Struct, frozen=True):
-    sign_ins: Sequence[SignInView]
-
-
-class TokenView(msgspec.Struct, frozen=True, kw_only=True):
-    id: ApiTokenId
-    name: str
-    scopes: Sequence[Scope]
-    created_at: int
-    used_at: int | None
-    expires_at: int | None
-
-
-class TokenList(msgspec.Struct, frozen=True):
-    tokens: Sequence[TokenView]
-
-
-class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`seconds` is for how long it holds; without, until it is revoked."""
-
-    name: Phrase
-    scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1, max_length=3)]
-    seconds: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] | None = None
-
-
-class CreatedToken(msgspec.Struct, frozen=True):
-    """`secret` is shown this once."""
-
-    token: TokenView
-    secret: str
+    old: Password | None = None
+    new: Password
 
 
 async def sign_in(call: Call, body: SignInBody) -> Response:
@@ -187,69 +144,10 @@ async def password(call: Call, body: NewPassword) -> None:
     )
 
 
-async def sign_ins(call: Call) -> SignInList:
-    """List the browsers that you are signed in with."""
-    found = await call.identities.sign_ins(call.who.user.id)
-    return SignInList([_sign_in_view(each, call.who) for each in found])
-
-
-def _sign_in_view(each: SignIn, who: Principal) -> SignInView:
-    return SignInView(
-        id=each.id,
-        agent=each.agent,
-        created_at=each.created_at,
-        seen_at=each.seen_at,
-        expires_at=each.expires_at,
-        here=each.id == who.id,
-    )
-
-
-async def revoked(call: Call, sign_in: SignInId) -> None:
-    """Sign a browser out."""
-    await call.identities.revoke_sign_in(call.who.user.id, sign_in)
-
-
-async def tokens(call: Call) -> TokenList:
-    """List your tokens, without their secrets."""
-    found = await call.identities.tokens(call.who.user.id)
-    return TokenList([_token_view(token) for token in found])
-
-
-def _token_view(token: ApiToken) -> TokenView:
-    return TokenView(
-        id=token.id,
-        name=token.name,
-        scopes=sorted(token.scopes),
-        created_at=token.created_at,
-        used_at=token.used_at,
-        expires_at=token.expires_at,
-    )
-
-
-async def token_made(call: Call, body: NewToken) -> CreatedToken:
-    """Make a token for a program. A token can't make one that may do more than itself."""
-    for scope in body.scopes:
-        call.who.need(scope)
-    new = await call.identities.create_token(
-        call.who.user.id, name=body.name, scopes=body.scopes, seconds=body.seconds
-    )
-    return CreatedToken(_token_view(new.token), new.secret.reveal())
-
-
-async def token_revoked(call: Call, token: ApiTokenId) -> None:
-    """Revoke a token, at once."""
-    await call.identities.revoke_token(call.who.user.id, token)
-
-
 ENDPOINTS = (
     endpoint("POST", "/api/sign-in", sign_in, scope=None, status=204),
     endpoint("POST", "/api/sign-out", sign_out, scope="read", status=204),
     endpoint("GET", "/api/me", me, scope="read"),
     endpoint("PATCH", "/api/me", changed, scope="chat"),
     endpoint("PUT", "/api/me/password", password, scope="chat"),
-    endpoint("GET", "/api/sign-ins", sign_ins, scope="read"),
-    endpoint("DELETE", "/api/sign-ins/{sign_in}", revoked, scope="chat"),
-    endpoint("GET", "/api/tokens", tokens, scope="read"),
-    endpoint("POST", "/api/tokens", token_made, scope="chat", status=201),
-    endpoint("DELETE", "/api/tokens/{token}", token_revoked, scope="chat"),
 )

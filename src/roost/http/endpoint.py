@@ -9,14 +9,13 @@ from that header. What is returned is JSON; None is an empty answer. Everything 
 request is a problem (400 and up) before the handler runs.
 """
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -42,11 +41,11 @@ from roost.core.ids import (
     TurnId,
     UserId,
 )
+from roost.http.bodies import read_body
 from roost.http.calls import Call, Callers
 from roost.http.problems import ProblemError
 
 BODY_LIMIT = 1 << 20
-BODY_SECONDS = 30.0
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Answer = Callable[[Request], Awaitable[Response]]
@@ -234,43 +233,6 @@ def _is_empty(request: Request) -> bool:
     return "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """All of it, if it is neither too large nor too slow."""
-    return b"".join([chunk async for chunk in body_chunks(request, limit)])
-
-
-async def body_chunks(
-    request: Request, limit: int, *, seconds: float = BODY_SECONDS
-) -> AsyncGenerator[bytes]:
-    """The body as it comes, up to `limit` bytes, `seconds` in all."""
-    declared = request.headers.get("content-length", "0")
-    if declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise too_large(limit)
-    size = 0
-    until = asyncio.get_running_loop().time() + seconds
-    chunks = request.stream()
-    try:
-        while True:
-            async with asyncio.timeout_at(until):
-                chunk = await anext(chunks)
-            size += len(chunk)
-            if size > limit:
-                raise too_large(limit)
-            yield chunk
-    except StopAsyncIteration:
-        return
-    except TimeoutError:
-        said = "The body took too long to arrive."
-        raise ProblemError(HTTPStatus.REQUEST_TIMEOUT, said) from None
-    except ClientDisconnect:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
-
-
-def too_large(limit: int) -> ProblemError:
-    said = f"The body is larger than {limit} bytes."
-    return ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said)
-
-
 def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     given: dict[str, str] = {}
     for name, text in request.query_params.multi_items():
@@ -283,4 +245,4 @@ def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
         raise ProblemError(HTTPStatus.BAD_REQUEST, f"The query is wrong: {error}.") from error
 
 
-__all__ = ["Call", "Endpoint", "Header", "body_chunks", "endpoint", "read_body", "routes"]
+__all__ = ["Call", "Endpoint", "Header", "endpoint", "routes"]

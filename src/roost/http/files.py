@@ -7,9 +7,10 @@ import msgspec
 from starlette.responses import Response
 
 from roost.core.ids import BlobId
+from roost.http.bodies import body_chunks
 from roost.http.calls import Call
 from roost.http.downloads import HEAD, UNKNOWN, download, sniffed
-from roost.http.endpoint import body_chunks, endpoint
+from roost.http.endpoint import endpoint
 from roost.http.fields import Phrase
 
 UPLOAD_LIMIT = 100 << 20

@@ -7,8 +7,9 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from roost.core.ids import SessionId
+from roost.http.bodies import body_chunks
 from roost.http.calls import Call
-from roost.http.endpoint import body_chunks, endpoint
+from roost.http.endpoint import endpoint
 from roost.http.views import SessionView, session_view
 
 IMPORT_LIMIT = 128 << 20

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from roost.http import endpoint
+from roost.http import bodies
 from roost.http.endpoint import endpoint as made
 from tests.unit.http.served import Client, Served
 
@@ -98,7 +98,7 @@ async def test_what_is_no_id_is_not_found(browser: Client, path: str) -> None:
 async def test_body_that_does_not_come_is_not_waited_for(
     served: Served, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint.body_chunks, "__kwdefaults__", {"seconds": 0.05})
+    monkeypatch.setattr(bodies.body_chunks, "__kwdefaults__", {"seconds": 0.05})
     cookies = browser.connections.cookie_jar.filter_cookies(served.url)
     cookie = "; ".join([f"{name}={morsel.value}" for name, morsel in cookies.items()])
     assert served.url.port is not None

@@ -24,6 +24,7 @@ RoostError
 │   ├── AddressUnusable
 │   └── PortTaken
 ├── DataFolderError     the data folder can't be used
+├── ServerUnreachable   the server that was there does not answer
 ├── ModelError          a model did not answer
 │   ├── KeyRefused          the provider does not take the key
 │   ├── NoCredit            the account has no credit or quota left
@@ -169,6 +170,10 @@ class PortTaken(ConfigError):
 
 class DataFolderError(RoostError):
     """The data folder {folder} can't be used: {detail}"""
+
+
+class ServerUnreachable(RoostError):
+    """The server can't be reached: {detail}"""
 
 
 class ModelError(RoostError):

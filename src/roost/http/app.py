@@ -13,6 +13,7 @@ from starlette.routing import Route
 from roost import __version__
 from roost.core.config import ServerConfig
 from roost.http import (
+    answering,
     approvals,
     auth,
     events,
@@ -20,6 +21,7 @@ from roost.http import (
     history,
     pages,
     sessions,
+    tokens,
     transfer,
     turns,
     usage,
@@ -39,11 +41,13 @@ from roost.runtime.identities import Identities
 
 ENDPOINTS: Sequence[Endpoint] = (
     *auth.ENDPOINTS,
+    *tokens.ENDPOINTS,
     *sessions.ENDPOINTS,
     *history.ENDPOINTS,
     *turns.ENDPOINTS,
     *events.ENDPOINTS,
     *approvals.ENDPOINTS,
+    *answering.ENDPOINTS,
     *places.ENDPOINTS,
     *files.ENDPOINTS,
     *workspace_files.ENDPOINTS,

@@ -66,10 +66,12 @@ class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Compacted(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a compaction; without one there was nothing to gain."""
+    """What came of a compaction; without one there was nothing to gain. `replaced` are the messages
+    that a summary by `model` took the place of; without one they were cut down."""
 
     compacted: bool
-    replaced: int = 0
+    replaced: tuple[MessageId, ...] = ()
+    model: str | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None
     session: SessionView
@@ -129,7 +131,8 @@ async def compacted(call: Call, session: SessionId, body: Focus) -> Compacted:
         return Compacted(compacted=False, session=view)
     return Compacted(
         compacted=True,
-        replaced=len(done.replaced),
+        replaced=done.replaced,
+        model=done.model,
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         session=view,

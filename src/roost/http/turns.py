@@ -88,6 +88,7 @@ async def sent(
         id=body.id,
         key=key,
         steer=body.steer,
+        route=call.surface if call.who.via == "cli" else None,
         effort=body.effort,
     )
     return turn_view(turn)

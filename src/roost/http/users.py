@@ -5,12 +5,14 @@ from typing import Annotated
 
 import msgspec
 
-from roost.core.ids import UserId
-from roost.core.users import Caps, UserRole
-from roost.http.auth import UserView, user_view
+from roost.core.ids import ApiTokenId, UserId
+from roost.core.users import Caps, Profile, UserRole
+from roost.http.auth import Password, UserView, user_view
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
 from roost.http.fields import Phrase
+from roost.http.tokens import CreatedToken, NewToken, TokenList, token_created, token_view
+from roost.runtime.identities import LINK
 
 
 class UserList(msgspec.Struct, frozen=True):
@@ -27,8 +29,19 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ChangeUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is left out stays. A user who is disabled is signed out everywhere."""
 
+    name: Phrase | None = None
     role: UserRole | None = None
     disabled: bool | None = None
+
+
+class SetPassword(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    password: Password
+
+
+class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For how long the link can be used."""
+
+    seconds: Annotated[int, msgspec.Meta(ge=60, le=604_800)] = round(LINK)
 
 
 class CapsBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,8 +71,10 @@ async def added(call: Call, body: NewUser) -> UserView:
 
 
 async def changed(call: Call, user: UserId, body: ChangeUser) -> UserView:
-    """Change a user's role, or disable or enable them."""
+    """Change a user's name or role, or disable or enable them."""
     people = call.identities.people
+    if body.name is not None:
+        await people.change(user, Profile(name=body.name))
     if body.role is not None:
         await people.set_role(user, body.role)
     if body.disabled is not None:
@@ -67,10 +82,34 @@ async def changed(call: Call, user: UserId, body: ChangeUser) -> UserView:
     return user_view(await people.get(user))
 
 
-async def linked(call: Call, user: UserId) -> LinkView:
+async def password(call: Call, user: UserId, body: SetPassword) -> None:
+    """Set a user's password. Whoever was signed in by the old one is not any more."""
+    await call.identities.people.get(user)
+    await call.identities.people.set_password(user, body.password)
+
+
+async def tokens(call: Call, user: UserId) -> TokenList:
+    """List a user's tokens, without their secrets."""
+    found = await call.identities.people.get(user)
+    return TokenList([token_view(each) for each in await call.identities.tokens(found.id)])
+
+
+async def token_made(call: Call, user: UserId, body: NewToken) -> CreatedToken:
+    """Make a token by which a program acts for a user."""
+    found = await call.identities.people.get(user)
+    return await token_created(call, found.id, body)
+
+
+async def token_revoked(call: Call, user: UserId, token: ApiTokenId) -> None:
+    """Revoke a token of a user, at once."""
+    found = await call.identities.people.get(user)
+    await call.identities.revoke_token(found.id, token)
+
+
+async def linked(call: Call, user: UserId, body: LinkBody) -> LinkView:
     """Make a link that signs a user in, once. Unused ones from before are void."""
     found = await call.identities.people.get(user)
-    secret = await call.identities.link(found.id)
+    secret = await call.identities.link(found.id, seconds=body.seconds)
     return LinkView(f"/sign-in#{secret.reveal()}")
 
 
@@ -91,6 +130,10 @@ ENDPOINTS = (
     endpoint("GET", "/api/users", listed, scope="admin"),
     endpoint("POST", "/api/users", added, scope="admin", status=201),
     endpoint("PATCH", "/api/users/{user}", changed, scope="admin"),
+    endpoint("PUT", "/api/users/{user}/password", password, scope="admin"),
+    endpoint("GET", "/api/users/{user}/tokens", tokens, scope="admin"),
+    endpoint("POST", "/api/users/{user}/tokens", token_made, scope="admin", status=201),
+    endpoint("DELETE", "/api/users/{user}/tokens/{token}", token_revoked, scope="admin"),
     endpoint("POST", "/api/users/{user}/link", linked, scope="admin", status=201),
     endpoint("GET", "/api/users/{user}/caps", capped, scope="admin"),
     endpoint("PUT", "/api/users/{user}/caps", recapped, scope="admin"),

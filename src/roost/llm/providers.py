@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,6 +15,10 @@ from roost.core.settings import Given, VendorName, WireName
 from roost.llm.profiles import VENDORS, Profile, Vendor, profile_for, vendor_named
 
 LOCAL = "local"
+
+Origin = Literal["configuration", "environment", "api", "usual"]
+"""By whom a provider was set up: in the configuration, by a variable of the environment, by an
+admin while Roost runs; or by nobody: it is where such servers usually are."""
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """What it is asked for if nobody says which."""
         return self.models[0] if self.models else self.traits.model
 
+    def profile(self, model: str) -> Profile:
+        """How to speak to one of its models."""
+        profile = profile_for(self.vendor, model)
+        if self.wire is not None:
+            profile = msgspec.structs.replace(profile, wire=self.wire)
+        if self.context is not None:
+            profile = msgspec.structs.replace(profile, context=self.context)
+        return profile
+
 
 class Target(msgspec.Struct, frozen=True):
     """A model at a provider, and how to speak to it."""
@@ -51,31 +64,59 @@ class Target(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.provider.name}/{self.model}"
 
+    @property
+    def tiny(self) -> bool:
+        """Whether this is the model that comes with Roost."""
+        return self.provider.vendor == LOCAL and not self.model.endswith(".gguf")
+
+
+class Answerer(msgspec.Struct, frozen=True):
+    """A model as it is known outside: by its name, and whether it is the tiny one."""
+
+    name: str
+    tiny: bool
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """Which models are asked, written as in `models` of the configuration; None is not chosen."""
+
+    default: str | None = None
+    small: str | None = None
+    fallbacks: tuple[str, ...] | None = None
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What is set up besides the configuration, which goes first in all of it."""
+
+    providers: Mapping[str, ProviderConfig] = {}
+    keys: Mapping[str, Key] = {}
+    chosen: Chosen = Chosen()
+
 
 class Providers:
     """All providers: those of the file, in its order, then those whose key is in the environment,
-    then the user's own servers, at their usual ports, and the built-in model."""
+    then the user's own servers, at their usual ports, and the built-in model; those that an admin
+    added come after the file's."""
 
     def __init__(
         self,
         providers: Mapping[str, Provider],
         keys: Mapping[str, Key],
         *,
-        default: str | None = None,
-        small: str | None = None,
-        fallbacks: tuple[str, ...] = (),
+        chosen: Chosen = Chosen(),  # noqa: B008 (frozen)
+        origins: Mapping[str, Origin] | None = None,
     ) -> None:
         self._providers = providers
         self._keys = keys
-        self._default = default
-        self._small = small
-        self._fallbacks = fallbacks
+        self._origins = origins or {}
+        self.chosen = chosen
 
     @classmethod
     def of(cls, config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Self:
         """`keys` are those that `load_keys` found; the vendors' own variables are read here."""
         providers: dict[str, Provider] = {}
         held = dict(keys)
+        origins: dict[str, Origin] = dict.fromkeys(config.providers, "configuration")
         for name, given in config.providers.items():
             provider = providers[name] = _configured(name, given, environ)
             if name not in held and given.key_env is None and _is_home(provider, environ):
@@ -88,14 +129,55 @@ class Providers:
             if provider is not None and (found or traits.own):
                 providers[vendor] = provider
                 held |= found
+                elsewhere = environ.get(traits.base_url_variable or "")
+                origins[vendor] = "environment" if found or elsewhere else "usual"
         models = config.models
-        return cls(
+        fallbacks = models.fallbacks or None
+        chosen = Chosen(default=models.default, small=models.small, fallbacks=fallbacks)
+        return cls(providers, held, chosen=chosen, origins=origins)
+
+    def extended(self, added: Added) -> "Providers":
+        """These with others. What is added knows nothing of the environment: its keys are for
+        addresses that the environment chose."""
+        mine = [name for name in self._providers if self._origins.get(name) == "configuration"]
+        providers = {name: self._providers[name] for name in mine}
+        for name, given in added.providers.items():
+            if self.may_be_added(name):
+                providers[name] = _configured(name, given, {})
+        new = [name for name in providers if name not in mine]
+        providers |= {name: each for name, each in self._providers.items() if name not in new}
+        keys = {name: key for name, key in self._keys.items() if name not in new}
+        keys |= {name: key for name, key in added.keys.items() if name in new}
+        set_up, chosen = self.chosen, added.chosen
+        return Providers(
             providers,
-            held,
-            default=models.default,
-            small=models.small,
-            fallbacks=models.fallbacks,
+            keys,
+            origins={**self._origins, **dict.fromkeys(new, "api")},
+            chosen=Chosen(
+                default=set_up.default or chosen.default,
+                small=set_up.small or chosen.small,
+                fallbacks=set_up.fallbacks or chosen.fallbacks,
+            ),
         )
+
+    def may_be_added(self, name: str) -> bool:
+        """Whether an admin may say where it is: nobody else did."""
+        return name != LOCAL and self.origin(name) in ("api", "usual")
+
+    def origin(self, name: str) -> Origin:
+        """Of one that is not there, it would be an admin's."""
+        return self._origins.get(name, "api")
+
+    def adopt(self, others: "Providers") -> None:
+        """From now on these are the others. Whoever holds a target keeps what it has."""
+        self._providers, self._keys = others._providers, others._keys  # noqa: SLF001 (its own kind)
+        self._origins, self.chosen = others._origins, others.chosen  # noqa: SLF001
+
+    def copy(self) -> "Providers":
+        return Providers(self._providers, self._keys, chosen=self.chosen, origins=self._origins)
+
+    def find(self, name: str) -> Provider | None:
+        return self._providers.get(name)
 
     def __iter__(self) -> Iterator[Provider]:
         return iter(self._providers.values())
@@ -123,23 +205,33 @@ class Providers:
         raise InvalidInput(self._unknown(reference, name if model else reference))
 
     def default(self) -> Target:
-        if self._default is not None:
-            return self._configured_target(self._default, "models.default")
+        if self.chosen.default is not None:
+            return self._configured_target(self.chosen.default, "models.default")
         for provider in self:
             if provider.name != LOCAL and self._is_ready(provider):
                 return self._target(provider, "")
         return self._target(self._providers[LOCAL], "")
 
+    def known(self) -> Iterator[Target]:
+        """The models that are set up here by name, or by a key to their provider."""
+        for provider in self:
+            if self._is_ready(provider):
+                models = provider.models or (provider.model or "",)
+                yield from [self._target(provider, model) for model in models]
+
     def small(self) -> Target | None:
         """The model for small work, if there is one of its own."""
-        if self._small is None:
+        if self.chosen.small is None:
             return None
-        return self._configured_target(self._small, "models.small")
+        return self._configured_target(self.chosen.small, "models.small")
 
     def fallbacks(self) -> tuple[Target, ...]:
         """The models to ask when another does not answer, in order."""
         return tuple(
-            [self._configured_target(each, "models.fallbacks") for each in self._fallbacks]
+            [
+                self._configured_target(each, "models.fallbacks")
+                for each in self.chosen.fallbacks or ()
+            ]
         )
 
     def _configured_target(self, reference: str, setting: str) -> Target:
@@ -162,12 +254,7 @@ class Providers:
                 f"Which model of {provider.name}? Write it as {provider.name}/MODEL;"
                 " `roost models` lists those that are there."
             )
-        profile = profile_for(provider.vendor, model)
-        if provider.wire is not None:
-            profile = msgspec.structs.replace(profile, wire=provider.wire)
-        if provider.context is not None:
-            profile = msgspec.structs.replace(profile, context=provider.context)
-        return Target(provider, model, profile)
+        return Target(provider, model, provider.profile(model))
 
     def _require_key(self, provider: Provider) -> None:
         """A server of one's own, or one that only speaks like OpenAI's, may want none."""

@@ -17,6 +17,7 @@ from roost.core.ids import (
 from roost.core.messages import Message, Part, check_text, message_parts
 from roost.core.sessions import NewSession, Parent, Session
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
+from roost.llm.providers import Answerer
 from roost.runtime.decisions import Decisions
 from roost.runtime.feed import Events
 from roost.runtime.keeping import Keeping
@@ -137,6 +138,11 @@ class Account:
             self._agents.drop(session)
         self._hub.changed(session)
         return await self.session(session)
+
+    async def answerer(self, model: str | None = None) -> Answerer:
+        """The model that a name stands for, or the one that answers if nobody names another."""
+        target = self._builder.plan_for(model).target
+        return Answerer(str(target), target.tiny)
 
     async def branch(self, session: SessionId, *, at: MessageId | None = None) -> Session:
         """A session of its own that begins with this one's history, up to and with a message."""

@@ -1,5 +1,6 @@
 """Who may use this Roost: signing in, sign-ins and tokens, and whom a request comes from."""
 
+import hmac
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -65,6 +66,7 @@ class Identities:
         self._passwords = passwords or Passwords()
         self._attempts = Attempts(monotonic)
         self._principals = Principals(monotonic)
+        self._local: tuple[ApiTokenId, bytes] | None = None
         self.sightings = Sightings(store, clock, ttl=SIGNED_IN)
         self.people = People(store, self._principals, self._passwords, self._attempts)
 
@@ -157,12 +159,21 @@ class Identities:
 
         return await self._principals.get(hash, find)
 
+    def local_token(self) -> Key:
+        """A token by which whoever gets it is the owner. It is kept nowhere: it is void when this
+        process ends, or another is made."""
+        id, secret = new_token()
+        self._local = (id, hash_of(secret.reveal()))
+        return secret
+
     async def _find_token(self, bearer: str) -> Known | None:
         if not could_be_token(bearer):
             return None
         hash = hash_of(bearer)
 
         async def find() -> Known | None:
+            if self._local is not None and hmac.compare_digest(hash, self._local[1]):
+                return await self._owner_by(self._local[0])
             found = await self._store.tokens.find(hash)
             if found is None:
                 return None
@@ -171,6 +182,11 @@ class Identities:
             return Known(principal=principal, expires_at=found.expires_at)
 
         return await self._principals.get(hash, find)
+
+    async def _owner_by(self, id: ApiTokenId) -> Known:
+        owner = await self.people.owner()
+        principal = Principal(user=owner, scopes=_ALL, via="cli", id=id)
+        return Known(principal=principal, expires_at=None)
 
     def _is_over(self, known: Known) -> bool:
         return known.expires_at is not None and known.expires_at <= self._clock.now()

@@ -1,6 +1,7 @@
 """Running the tool calls of one step: in order, side by side where that is safe, asking first."""
 
 import asyncio
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -14,6 +15,7 @@ from roost.agent.masking import NO_MASK, Mask
 from roost.core.approvals import Approval, Question, Rule
 from roost.core.errors import InvalidInput, RoostError
 from roost.core.events import ToolOutputDelta
+from roost.core.happenings import Observers, ToolCalled
 from roost.core.ids import ToolCallId
 from roost.core.messages import FilePart, ImagePart, TextPart, ToolResultPart
 from roost.core.turns import ToolCall, ToolCallState
@@ -49,7 +51,13 @@ NO_GUARD = Guard()
 
 
 class Execution:
-    def __init__(self, tools: Toolbox, journal: Journal, guard: Guard = NO_GUARD) -> None:
+    def __init__(
+        self,
+        tools: Toolbox,
+        journal: Journal,
+        guard: Guard = NO_GUARD,
+        observers: Observers | None = None,
+    ) -> None:
         self._tools = tools
         self._journal = journal
         self._mask = guard.mask
@@ -57,6 +65,8 @@ class Execution:
         self._approvals: Mapping[ToolCallId, Approval] = {}
         self._allowed: dict[ToolCallId, Allowed] = {}
         self._not_run: dict[ToolCallId, tuple[ToolCallState, str]] = {}
+        self._observers = observers or Observers()
+        self._began: dict[ToolCallId, tuple[int, float]] = {}
 
     async def run(self, calls: Sequence[ToolCall]) -> dict[ToolCallId, ToolResultPart] | None:
         """The result of every call, or None once the turn is parked to ask a person.
@@ -150,6 +160,7 @@ class Execution:
             return await self._settle(call, "denied" if state == "denied" else failed, _error(why))
         if call.state == "waiting" and (approval is None or approval.state not in _YES):
             return await self._settle(call, "denied", _error(_refusal(approval)))
+        self._began[call.call] = time.time_ns(), time.monotonic()
         await self._journal.move(call.call, "running")
         output = await self._run(tool, call, approval)
         return await self._settle(call, "failed" if output.error else "done", output)
@@ -163,6 +174,7 @@ class Execution:
             await asyncio.wait([work], timeout=tool.seconds)
         except asyncio.CancelledError:
             await _stop(work, call)
+            self._tell(call, "cancelled")
             raise
         finally:
             shown.flush()
@@ -192,7 +204,21 @@ class Execution:
             if output.error:
                 raise
             return await self._settle(call, "failed", _error(f"The result can't be kept: {error}"))
+        self._tell(call, state)
         return result
+
+    def _tell(self, call: ToolCall, state: ToolCallState) -> None:
+        now = time.time_ns(), time.monotonic()
+        began_at, began = self._began.get(call.call, now)
+        known = self._tools.find(call.name) is not None
+        self._observers.tell(
+            ToolCalled(
+                name=call.name if known else None,
+                state=state,
+                began_at=began_at,
+                seconds=now[1] - began,
+            )
+        )
 
     def _shower(self, call: ToolCall) -> Callable[[str], None]:
         left = SHOWN

@@ -279,7 +279,8 @@ class Agent:
     async def _act(self, calls: Sequence[ToolCall], journal: Journal) -> bool:
         """Run tools and write down their results, in the order of the calls, with what the person
         said meanwhile. False if the turn is parked."""
-        results = await Execution(self._tools, journal, self._guard).run(calls)
+        observers = self.model.observers
+        results = await Execution(self._tools, journal, self._guard, observers).run(calls)
         if results is None:
             return False
         parts: tuple[ToolResultPart, ...] = tuple([results[call.call] for call in calls])

@@ -14,11 +14,18 @@ HIDDEN = "[secret]"
 
 
 class Mask:
-    """Knows the secrets to look for, which the outside can't ask for."""
+    """Knows the secrets to look for, which the outside can't ask for. One that was learned is never
+    unlearned: what a tool kept of it may come up long after it was replaced."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._found: re.Pattern[str] | None = None
+        self._known: tuple[str, ...] = ()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        more = {each for each in secrets if len(each) >= SHORTEST}
         # The longest first: of two that begin alike the whole one goes.
-        known = sorted({each for each in secrets if len(each) >= SHORTEST}, key=len, reverse=True)
+        known = sorted({*self._known, *more}, key=len, reverse=True)
         self._found = re.compile("|".join(map(re.escape, known))) if known else None
         self._known = tuple(known)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from roost.core.happenings import Observers, Spent
 from roost.core.messages import Message
 from roost.core.usage import Usage
 from roost.llm.base import Finished, LLMClient, Request
@@ -20,6 +21,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     estimator: Estimator
     providers: Providers
     prices: Prices
+    observers: Observers = msgspec.field(default_factory=Observers)
 
     def measure(self, messages: Iterable[Message]) -> Size:
         target = self.target
@@ -38,9 +40,13 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
         return await self._priced(usage)
 
     async def _priced(self, usage: Usage) -> Usage:
-        provider = next((each for each in self.providers if each.name == usage.provider), None)
+        # Its own is known here, also after an admin has removed it.
+        known = (self.target.provider, *self.providers)
+        provider = next((each for each in known if each.name == usage.provider), None)
         cost = None if provider is None else await self.prices.cost(usage, provider)
-        return msgspec.structs.replace(usage, cost=cost)
+        priced = msgspec.structs.replace(usage, cost=cost)
+        self.observers.tell(Spent(priced))
+        return priced
 
     async def guess(self, request: Request, answer: Message, size: Size | None = None) -> Usage:
         """What a call used that nobody reported."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 
 from roost.core.errors import ModelError, ModelUnreachable, ReplyMalformed, RequestRefused
+from roost.core.happenings import Observers
 from roost.llm.anthropic import VERSION
 from roost.llm.base import LLMClient
 from roost.llm.client import Endpoint, HttpClient, without_secrets
@@ -47,6 +49,14 @@ class _List(msgspec.Struct):
     """Ollama says null when it has none."""
 
 
+class _Made(NamedTuple):
+    """A client, and what it was made from."""
+
+    provider: Provider
+    endpoint: Endpoint
+    client: LLMClient
+
+
 class Clients:
     """`connections` go the way that the environment says, through a proxy perhaps; `direct` ones
     are for this machine itself, where no proxy leads."""
@@ -60,33 +70,34 @@ class Clients:
         self._providers = providers
         self._connections = connections
         self._direct = direct
-        self._clients: dict[tuple[str, str], LLMClient] = {}
+        self._clients: dict[tuple[str, str], _Made] = {}
+        self.observers = Observers()
 
     def of(self, target: Target) -> LLMClient:
         """Who answers for a model: itself, asked patiently, and then the fallbacks."""
         targets = [target, *[each for each in self._providers.fallbacks() if each != target]]
         return PatientClient(
-            [Candidate(each.provider.name, each.model, self._client(each)) for each in targets]
+            [Candidate(each.provider.name, each.model, self._client(each)) for each in targets],
+            observers=self.observers,
         )
 
     def _client(self, target: Target) -> LLMClient:
         provider = target.provider
         # The built-in model has a process for each file; others one client for all their models.
         key = (provider.name, target.model if provider.vendor == LOCAL else "")
-        if key not in self._clients:
-            self._clients[key] = self._made(target)
-        return self._clients[key]
+        endpoint = Endpoint(provider.name, provider.base_url, self._headers(provider))
+        made = self._clients.get(key)
+        if made is None or (made.provider, made.endpoint) != (provider, endpoint):
+            # Where it is or what opens it has changed. Whoever has the older client keeps it.
+            made = self._clients[key] = _Made(provider, endpoint, self._made(target, endpoint))
+        return made.client
 
-    def _made(self, target: Target) -> LLMClient:
+    def _made(self, target: Target, endpoint: Endpoint) -> LLMClient:
         provider = target.provider
         if provider.vendor == LOCAL:
             own = Path(target.model).expanduser() if target.model.endswith(".gguf") else None
             return LocalClient(self._direct, target.profile, own)
-        return HttpClient(
-            self._to(provider),
-            Endpoint(provider.name, provider.base_url, self._headers(provider)),
-            lambda model: self._providers.resolve(f"{provider.name}/{model}").profile,
-        )
+        return HttpClient(self._to(provider), endpoint, provider.profile)
 
     def _headers(self, provider: Provider) -> dict[str, str]:
         headers = {name.lower(): value.reveal() for name, value in provider.headers.items()}
@@ -143,8 +154,8 @@ class Clients:
             raise ModelUnreachable(detail, provider=provider.name) from error
 
     async def close(self) -> None:
-        for client in self._clients.values():
-            await client.close()
+        for made in self._clients.values():
+            await made.client.close()
 
 
 def _speaks_anthropic(provider: Provider) -> bool:

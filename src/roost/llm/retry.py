@@ -10,7 +10,9 @@ from itertools import count, pairwise
 import msgspec
 
 from roost.core.errors import KeyRefused, ModelError, ModelTransient, ModelUnknown, NoCredit
+from roost.core.happenings import Observers
 from roost.llm.base import FellBack, LLMClient, Request, Retrying, StreamEvent
+from roost.llm.timing import Timed
 
 FALLS_BACK = (ModelTransient, NoCredit, KeyRefused, ModelUnknown)
 """Failures that another model may not have. The rest is about the request or the answer itself."""
@@ -51,6 +53,7 @@ class PatientClient:
         candidates: Sequence[Candidate],
         *,
         patience: Patience | None = None,
+        observers: Observers | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
@@ -59,6 +62,7 @@ class PatientClient:
             raise ValueError("no model to ask")
         self._candidates = tuple(candidates)
         self._patience = patience or Patience()
+        self._observers = observers or Observers()
         self._sleep = sleep
         self._chance = chance
         self._clock = clock
@@ -80,10 +84,15 @@ class PatientClient:
             for tried in count():
                 said = False
                 try:
-                    async with candidate.client.stream(asked) as events:
-                        async for event in events:
-                            said = True
-                            yield event
+                    with Timed(self._observers, candidate.provider, candidate.model) as timed:
+                        async with candidate.client.stream(asked) as events:
+                            event = None
+                            async for event in events:
+                                if not said:
+                                    said = True
+                                    timed.first_word()
+                                yield event
+                        timed.last = event
                     return
                 except FALLS_BACK as error:
                     delay = self._delay(error, tried, end)

@@ -1,12 +1,14 @@
 """Builds a session's agent from what is stored, and stores the prompt it begins with."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import msgspec
 
 from roost.agent.compaction import Compactor
-from roost.agent.execution import NO_GUARD, Guard
+from roost.agent.execution import Guard
 from roost.agent.loop import Agent, Position
+from roost.agent.masking import Mask
 from roost.agent.model import Model
 from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
 from roost.core.ids import SessionId, Token, UserId
@@ -42,15 +44,16 @@ class Builder:
         tools: Toolsets,
         *,
         threshold: float,
-        guard: Guard = NO_GUARD,
+        guard: Guard | None = None,
     ) -> None:
         """`threshold` is how full of a model's window a session may be before it is compacted."""
         self._store = store
-        self._providers = providers
-        self._clients = clients
+        self.providers = self._providers = providers
+        self.clients = self._clients = clients
+        self.observers = clients.observers
         self._prices = prices
         self._tools = tools
-        self._guard = guard
+        self._guard = guard or Guard(mask=Mask())
         self._estimator = Estimator()
         self._threshold = threshold
 
@@ -80,6 +83,10 @@ class Builder:
         signed = signature(config, credential, key=self._store.signing_key)
         return Plan(target, config, signed, tools)
 
+    def models(self) -> list[str]:
+        """Those that can be asked and are known without asking, as provider/model."""
+        return [str(target) for target in self._providers.known()]
+
     def small_model(self, session: Session) -> Model:
         """Who does the small work for a session: its own model, unless there is one for that."""
         return self.model(self._providers.small() or self.plan(session).target)
@@ -91,7 +98,12 @@ class Builder:
             estimator=self._estimator,
             providers=self._providers,
             prices=self._prices,
+            observers=self.observers,
         )
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Keep these out of what tools answer, from now on."""
+        self._guard.mask.learn(secrets)
 
     def compactor(self, target: Target) -> Compactor:
         small = self.model(self._providers.small() or target)

@@ -13,7 +13,7 @@ from roost.core.messages import ToolResultPart, plain_text
 from roost.core.users import User
 from roost.testing.models import ModelServer, call, say
 from roost.tools.base import Intent, ToolContext
-from tests.engine import Engine, FunctionTool, eventually, started
+from tests.engine import ECHO, Engine, FunctionTool, eventually, started
 
 
 class Careful(FunctionTool):
@@ -46,7 +46,7 @@ def careful() -> Careful:
 
 @pytest.fixture
 async def engine(folder: Path, server: ModelServer, careful: Careful) -> AsyncGenerator[Engine]:
-    tools = (careful, Careful("other"))
+    tools = (careful, Careful("other"), ECHO)
     async with started(Engine(folder, server, clock=SystemClock(), tools=tools)) as engine:
         yield engine
 
@@ -211,6 +211,33 @@ async def test_only_a_yes_or_a_no_can_be_kept(engine: Engine, server: ModelServe
     with pytest.raises(InvalidInput, match="Only a yes or a no"):
         await engine.account.decisions.answer(approval.id, "answered", answer="x", keep="always")
     assert [each.id for each in await engine.account.decisions.pending()] == [approval.id]
+
+
+@pytest.mark.contract("E5")
+async def test_words_are_no_yes(engine: Engine, server: ModelServer, careful: Careful) -> None:
+    session = await engine.session()
+    await asked(engine, server, session)
+    (approval,) = await engine.account.decisions.pending()
+    with pytest.raises(InvalidInput, match="approved or denied"):
+        await engine.account.decisions.answer(approval.id, "answered", answer="No, never!")
+    await engine.account.decisions.answer(approval.id, "denied", answer="No, never!")
+    await settled(engine, session)
+    assert careful.did == []
+
+
+async def test_tool_that_says_nothing_of_itself_is_asked_about_once(
+    engine: Engine, server: ModelServer
+) -> None:
+    await engine.account.decisions.add_rule("echo", "ask")
+    session = await engine.session()
+    server.plan(call("echo", {"text": "hoot"}), say("Done."))
+    turn = await engine.account.send(session, "Go")
+    await engine.reached(turn.id, "waiting")
+    (approval,) = await engine.account.decisions.pending()
+    assert approval.asked.subject == '{"text":"hoot"}'
+    await engine.account.decisions.answer(approval.id, "approved")
+    await settled(engine, session)
+    assert "hoot" in await result_of(engine, session)
 
 
 async def test_rules_of_another_user_do_not_count(engine: Engine, server: ModelServer) -> None:

@@ -229,6 +229,26 @@ async def test_subagent_gets_no_more_tools_than_its_caller_has(office: Office) -
 
 
 @pytest.mark.contract("D6")
+async def test_what_a_session_may_not_do_its_subagents_may_not_either(office: Office) -> None:
+    office.answers = {
+        "Say it": delegate("Have it said"),
+        "Have it said": delegate("Just say it"),
+        "Just say it": call("echo", {"text": "hoot"}),
+        "a rule forbids it": say("I may not."),
+    }
+    session, free = await office.session(), await office.session()
+    decisions = office.engine.account.decisions
+    await decisions.add_rule("echo", "deny", session=session)
+    assert (await office.engine.say(session, "Say it")).state == "completed"
+    (child,) = await office.children(session)
+    (grandchild,) = await office.children(child.id)
+    assert "a rule forbids it" in (await office.results(grandchild.id))[0]
+    assert (await office.engine.say(free, "Say it")).state == "completed"
+    (child,) = await office.children(free)
+    (grandchild,) = await office.children(child.id)
+    assert "hoot" in (await office.results(grandchild.id))[0]
+
+
 async def test_cancel_stops_subagents_however_deep_at_once(office: Office) -> None:
     office.answers = {"Top": delegate("Middle"), "Middle": delegate("Bottom"), "Bottom": stall()}
     session = await office.session()

@@ -63,10 +63,10 @@ def question(call: ToolCall, intent: Intent) -> Question:
     )
 
 
-def holds(approval: Approval, call: ToolCall, intent: Intent | None) -> bool:
+def holds(approval: Approval, call: ToolCall, intent: Intent) -> bool:
     """Whether what was answered is what would run now: the same arguments, meaning the same, in the
     same place."""
-    return intent is not None and approval.arguments == _fingerprint(call, intent)
+    return approval.arguments == _fingerprint(call, intent)
 
 
 def _fingerprint(call: ToolCall, intent: Intent) -> bytes:

@@ -132,10 +132,9 @@ class Execution:
         verdict = decide(call.name, intent, self._rules)
         if verdict.decision == "deny":
             self._not_run[call.call] = "denied", f"Not run: a rule forbids it ({verdict.rule})."
-        elif approval is not None and holds(approval, call, intent):
+        elif approval is not None and holds(approval, call, intent or _unsaid(call)):
             self._allowed[call.call] = "by a person"
         elif verdict.decision == "ask":
-            assert intent is not None or verdict.rule is not None, "only these ask"
             return question(call, intent or _unsaid(call))
         else:
             self._allowed[call.call] = verdict.allowed
@@ -185,7 +184,8 @@ class Execution:
             return _error("The tool gave up: something that it waited for was cancelled.")
         error = work.exception()
         if error is None:
-            return _bounded(work.result())
+            # What is cut through the middle of a secret would still show half of it.
+            return _bounded(self._mask.output(work.result()))
         if not isinstance(error, ToolError | RoostError):
             trace = self._mask.text("".join(traceback.format_exception(error)))
             log.error("a tool failed", tool=call.name, call=call.call, exception=trace)

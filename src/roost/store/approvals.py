@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roost.core.approvals import Approval, ApprovalState, Decision, Question, Rule
-from roost.core.errors import Conflict, NotFound
+from roost.core.approvals import Approval, ApprovalKind, ApprovalState, Decision, Question, Rule
+from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import ApprovalUpdated, Event
 from roost.core.ids import ApprovalId, SessionId, ToolCallId, TurnId, UserId
 from roost.store.operations import (
@@ -103,6 +103,8 @@ class Approvals:
         """Answer a question, once (E5). The same answer again is harmless, another is refused. With
         it goes a rule, if the answer is to hold for more than this."""
         found = yield from self._load(approval)
+        if decision not in ("denied", _YES[found.kind]):
+            raise InvalidInput(f"This can be {_YES[found.kind]} or denied, not {decision}.")
         if (found.state, found.answer) == (decision, answer):
             return found
         if found.state != "pending":
@@ -125,6 +127,9 @@ class Approvals:
             raise NotFound("approval", approval)
         return _approval(row)
 
+
+_YES: dict[ApprovalKind, Decision] = {"approval": "approved", "question": "answered"}
+"""Words to what wants a yes or a no may well be a no."""
 
 _SETTLED: dict[ApprovalState, str] = {
     "expired": "Nobody answered this in time, so it counts as denied.",

@@ -75,13 +75,23 @@ WHERE NOT EXISTS (
     SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS NULL
 ));
 
--- approval_rules_of serves both.
+-- What a session may not do, its subagents may not do for it. approval_rules_of serves both.
 -- name: rules_of_session
+WITH RECURSIVE callers (id) AS (
+    SELECT parent_id FROM sessions
+    WHERE id = :session AND user_id = :user AND parent_kind = 'subagent'
+    UNION
+    SELECT s.parent_id FROM callers CROSS JOIN sessions s ON s.id = callers.id
+    WHERE s.parent_kind = 'subagent'
+)
 SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
 WHERE user_id = :user AND session_id IS NULL
 UNION ALL
 SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
 WHERE user_id = :user AND session_id = :session
+UNION ALL
+SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
+WHERE user_id = :user AND session_id IN (SELECT id FROM callers) AND decision <> 'allow'
 ORDER BY created_at, id;
 
 -- name: rules_of_user

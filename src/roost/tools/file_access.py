@@ -15,6 +15,7 @@ from roost.workspace.files.content import Check
 from roost.workspace.files.paths import Refused, Spot, View
 from roost.workspace.files.patience import Patience, in_thread
 from roost.workspace.files.seen import Seen
+from roost.workspace.plain import as_text
 from roost.workspace.workspace import Workspace
 from roost.workspace.workspaces import Workspaces
 
@@ -86,7 +87,7 @@ class FileAccess:
         why = "It is outside of the workspace." if leaves else ""
         return Intent(
             does=does,
-            subject=leads_to,
+            subject=as_text(leads_to),
             asks=leaves,
             why=why,
             directory=home,

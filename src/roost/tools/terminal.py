@@ -7,6 +7,7 @@ from msgspec import Meta
 from roost.core.errors import WorkspaceError
 from roost.tools.base import Intent, Tool, ToolContext, ToolError
 from roost.tools.schema import tool
+from roost.workspace.plain import as_text
 from roost.workspace.terminal import Ran
 from roost.workspace.workspace import Workspace
 from roost.workspace.workspaces import Workspaces
@@ -75,7 +76,7 @@ class TerminalTool:
             command=True,
             asks=local or network,
             why=_LOCAL if local else _NETWORK if network else "",
-            directory=workspace.terminal.directory,
+            directory=as_text(workspace.terminal.directory),
             workspace=workspace.id,
         )
 

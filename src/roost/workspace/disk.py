@@ -4,7 +4,7 @@ stopped."""
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -107,13 +107,11 @@ def size_of(folder: Path) -> int:
     size = 0
     todo = [str(folder)]
     while todo:
-        try:
-            with os.scandir(todo.pop()) as entries:
-                for entry in entries:
+        with suppress(OSError), os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                # One that was removed meanwhile hides no other.
+                with suppress(OSError):
                     size += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(entry.path)
-        except OSError:
-            # It was removed meanwhile.
-            continue
     return size

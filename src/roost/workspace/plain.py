@@ -1,6 +1,7 @@
 """What a terminal would show, as plain text: no colours, no cursor, progress bars at their end."""
 
 import codecs
+import os
 import re
 
 _LONGEST_LINE = 16_384
@@ -17,6 +18,11 @@ _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)?
 _SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What has no shape of its own, and what makes text look like other text."""
+
+
+def as_text(path: str) -> str:
+    """A path as it can be shown and stored: a name may be any bytes, and different ones stay so."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class Plain:

@@ -15,6 +15,7 @@ from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Box, Ground, Sandbox, SandboxKind
 from roost.workspace.disk import DiskFloor
 from roost.workspace.place import Place, Trace
+from roost.workspace.plain import as_text
 from roost.workspace.processes import Processes, ProcessView
 from roost.workspace.terminal import Terminal
 
@@ -121,7 +122,7 @@ class Workspace:
             since=self.since,
             last_used=self.last_used,
             shell=self.terminal.has_shell,
-            directory=self.terminal.directory,
+            directory=as_text(self.terminal.directory),
             processes=self.processes.views(),
         )
 

@@ -32,6 +32,15 @@ async def test_intent_names_the_command_the_directory_and_the_workspace(hands: H
     assert not intent.asks
 
 
+async def test_folder_whose_name_is_no_text_can_be_told_of(hands: Hands) -> None:
+    await hands(r"mkdir $'\xff' $'\xfe' && cd $'\xff'")
+    here = await hands.intent("ls")
+    assert here.directory == r"/workspace/\xff"
+    assert (await hands.workspace()).view.directory == here.directory
+    await hands(r"cd ../$'\xfe'")
+    assert (await hands.intent("ls")).directory != here.directory
+
+
 async def test_network_asks_and_says_why(hands: Hands) -> None:
     intent = await hands.intent("curl example.com", network=True)
     assert intent.asks

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import subprocess
+import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -124,6 +125,26 @@ async def test_failure_to_stop_one_does_not_end_the_watch(tmp_path: Path) -> Non
     with floor.let(tmp_path, fail):
         async with watching(floor):
             await grow_until(tmp_path, second)
+
+
+def test_size_is_known_though_files_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(MB))
+    over = threading.Event()
+
+    def churn() -> None:
+        while not over.is_set():
+            for name in range(50):
+                (tmp_path / f"{name}").touch()
+            for name in range(50):
+                (tmp_path / f"{name}").unlink()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert all(size_of(tmp_path) >= MB for _ in range(200))
+    finally:
+        over.set()
+        thread.join()
 
 
 async def test_box_that_fills_a_disk_is_closed_before_it_is_full(small_disk: Path) -> None:

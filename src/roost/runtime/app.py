@@ -18,7 +18,7 @@ from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
 from roost.runtime.feed import Feeds
 from roost.runtime.hub import Hub
-from roost.runtime.memory_commits import MemoryCommits
+from roost.runtime.memory_commits import MemoryCommits, PostponedCommits
 from roost.runtime.naming import Naming
 from roost.runtime.parts import Parts
 from roost.runtime.people import owner_of
@@ -55,11 +55,13 @@ async def running(
     clock: Clock,
     memories: Mapping[str, MemoryProvider],
     workspaces: Workspaces | None = None,
+    at_rest: bool = False,
 ) -> AsyncGenerator[App]:
     """Everything that lives, for as long as the block lasts. `memories` are the providers by name;
-    they stay open until then, and so do workspaces."""
+    they stay open until then, and so do workspaces. `at_rest` nothing goes on by itself: turns that
+    were cut short, messages that wait and what is to be remembered are left to the next start."""
     hub = Hub(store)
-    memory = _commits(store, config.memory, memories, clock)
+    memory = _commits(store, config.memory, memories, clock, at_rest=at_rest)
     recall = Recall(memories, partial(_scope, config.memory, memories))
     engine = _engine(store, hub, builder, config, clock, recall, evicted=memory.evicted)
     turns = Turns(engine)
@@ -68,7 +70,7 @@ async def running(
     limits = config.limits
     compactions = Compactions(store, hub, turns, builder, clock=clock, idle=idle, limits=limits)
     turns.observers += [naming.finished, compactions.finished]
-    window = config.recovery.auto_continue.total_seconds()
+    window = 0.0 if at_rest else config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
     checkpoints, agents = engine.checkpoints, engine.agents
     parts = Parts(
@@ -83,13 +85,16 @@ async def running(
         workspaces,
         Feeds(store, hub),
     )
-    work = [checkpoints.run(), agents.run(), recovery.run(), memory.run()]
-    if workspaces is not None:
+    work = [checkpoints.run(), agents.run()]
+    if not at_rest:
+        work += [recovery.run(), memory.run()]
+    if workspaces is not None and not at_rest:
         work.append(WorkspaceCare(workspaces, store, turns, hub).run())
     loops = [asyncio.create_task(each) for each in work]
     try:
         await recovery.begin()
-        loops.append(asyncio.create_task(turns.run()))
+        if not at_rest:
+            loops.append(asyncio.create_task(turns.run()))
         yield App(parts)
     finally:
         grace = config.server.grace.total_seconds()
@@ -99,9 +104,15 @@ async def running(
 
 
 def _commits(
-    store: Store, config: MemoryConfig, memories: Mapping[str, MemoryProvider], clock: Clock
+    store: Store,
+    config: MemoryConfig,
+    memories: Mapping[str, MemoryProvider],
+    clock: Clock,
+    *,
+    at_rest: bool,
 ) -> MemoryCommits:
-    return MemoryCommits(
+    kind = PostponedCommits if at_rest else MemoryCommits
+    return kind(
         store,
         memories,
         clock=clock,

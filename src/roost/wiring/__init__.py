@@ -2,5 +2,6 @@
 
 from roost.wiring.assembly import Roost, running
 from roost.wiring.connections import models
+from roost.wiring.resting import resting
 
-__all__ = ["Roost", "models", "running"]
+__all__ = ["Roost", "models", "resting", "running"]

@@ -1,0 +1,57 @@
+"""Roost on a data folder where nothing goes on, to look at what there is and put it in order."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+
+from roost import __version__
+from roost.core.clock import SystemClock
+from roost.core.config import Config
+from roost.core.keys import Key
+from roost.llm.prices import Prices
+from roost.runtime.app import running as running_app
+from roost.runtime.building import Builder
+from roost.runtime.identities import Identities
+from roost.store.sqlite.store import open_store
+from roost.tools.toolsets import Toolsets
+from roost.wiring.assembly import Roost
+from roost.wiring.connections import models
+from roost.workspace.workspaces import Workspaces
+
+
+@contextlib.asynccontextmanager
+async def resting(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]
+) -> AsyncGenerator[Roost]:
+    """No turn goes on, no tool is there and nothing is remembered: what would is left to the next
+    start. Nobody else may have the folder meanwhile."""
+    clock = SystemClock()
+    ttl = config.leases.ttl.total_seconds()
+    store = open_store(config.data, clock=clock, version=__version__, lease_ttl=ttl)
+    try:
+        async with models(config, keys, environ) as (providers, clients):
+            prices, threshold = Prices(config.models.prices), config.compaction.threshold / 100
+            builder = Builder(store, providers, clients, prices, Toolsets(), threshold=threshold)
+            workspaces = Workspaces(
+                None,
+                config.data / "workspaces",
+                config.workspaces,
+                clock=clock,
+                is_admin=_nobody,
+                agents_idle=config.agents.idle_ttl,
+            )
+            async with running_app(
+                store,
+                builder,
+                config,
+                clock=clock,
+                memories={},
+                workspaces=workspaces,
+                at_rest=True,
+            ) as app:
+                yield Roost(config, store, app, Identities(store, clock))
+    finally:
+        await store.close()
+
+
+async def _nobody(_: object) -> bool:
+    return False

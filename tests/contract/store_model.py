@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roost.core.approvals import ApprovalState, Decision, Question
-from roost.core.errors import Conflict, EpochPassed, Fenced, NotFound, QueueChanged
+from roost.core.errors import Conflict, EpochPassed, Fenced, InvalidInput, NotFound, QueueChanged
 from roost.core.ids import ApprovalId, MessageId, SessionId, ToolCallId, TurnId
 from roost.core.messages import Draft, ToolCallPart, plain_text
 from roost.core.sessions import SessionState
@@ -295,6 +295,8 @@ class ModelSession:
 
     def answer(self, turn: TurnId, id: ApprovalId, decision: Decision) -> None:
         question = self.turn(turn).questions[id]
+        if decision == "answered":
+            raise InvalidInput("a yes or a no")
         if question.state == decision:
             return
         if question.state != "pending" or question.until <= self.now:

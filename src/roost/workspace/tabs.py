@@ -108,7 +108,7 @@ class Tabs:
 
     def why_refused(self, host: str) -> str | None:
         """Why the proxy let nothing through to this host, the last time it was asked. Once."""
-        if self._opening is None or not self._opening.done():
+        if self._opening is None or not self._opening.done() or _failed(self._opening):
             return None
         return self._opening.result()[1].refused.pop(host, None)
 
@@ -135,7 +135,12 @@ class Tabs:
         if self._closed:
             raise WorkspaceError("the browser was closed.")
         if self._opening is not None and self._opening.done():
-            await self._check(self._opening.result()[0])
+            if _failed(self._opening):
+                # Whoever asked for it was gone by then.
+                self._opening = None
+                self._all.forget(self)
+            else:
+                await self._check(self._opening.result()[0])
         if self._opening is None:
             await self._all.make_room()
             self._opening = asyncio.create_task(self._open())
@@ -145,7 +150,7 @@ class Tabs:
             # Whoever waits may be cancelled; the next one finds what was opened.
             return (await asyncio.shield(opening))[0]
         finally:
-            if opening.done() and (opening.cancelled() or opening.exception() is not None):
+            if opening.done() and _failed(opening):
                 self._opening = None
                 self._all.forget(self)
 
@@ -210,6 +215,10 @@ class Tabs:
 
     def _refuse(self, download: "Download") -> None:
         self.note(f"The page wanted to download {download.suggested_filename[:100]}: refused.")
+
+
+def _failed(opening: "asyncio.Task[tuple[BrowserContext, Pass]]") -> bool:
+    return opening.cancelled() or opening.exception() is not None
 
 
 async def _closed(page: "Page") -> None:

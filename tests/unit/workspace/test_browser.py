@@ -9,6 +9,7 @@ import pytest
 from roost.core.errors import WorkspaceError
 from roost.workspace.browser import Browser, executable, unavailable
 from roost.workspace.inside.trees import below
+from roost.workspace.tabs import AllTabs
 from tests.browsing import browsing
 from tests.network import Network
 
@@ -43,6 +44,28 @@ async def test_a_chromium_that_does_not_start_is_tried_again(tmp_path: Path) -> 
     for _ in range(2):
         with pytest.raises(WorkspaceError, match="Chromium did not start"):
             await browser.open()
+    await browser.close()
+
+
+async def test_failure_that_nobody_waited_for_is_not_the_last_word(tmp_path: Path) -> None:
+    browser = Browser(Network().guard, tmp_path / "home", {"PATH": str(tmp_path)})
+    tabs = await AllTabs(browser).make()
+
+    async def use() -> None:
+        async with tabs.use():
+            pass
+
+    opening = asyncio.create_task(use())
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    with pytest.raises(WorkspaceError, match="There is no Chromium"):
+        await browser.open()  # by now the one before has failed too
+    (program := tmp_path / "chromium").write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(WorkspaceError, match="Chromium did not start"):
+        await use()
     await browser.close()
 
 

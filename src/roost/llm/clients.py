@@ -81,6 +81,10 @@ class Clients:
             observers=self.observers,
         )
 
+    def one(self, target: Target) -> LLMClient:
+        """A model by itself: asked once, and nobody in its place."""
+        return self._client(target)
+
     def _client(self, target: Target) -> LLMClient:
         provider = target.provider
         # The built-in model has a process for each file; others one client for all their models.

@@ -14,7 +14,7 @@ from roost.core.errors import (
     ModelError,
     NotFound,
 )
-from roost.core.facts import Contradiction, Fact, Found, Learned, NewFact
+from roost.core.facts import Contradiction, Fact, FactKind, Found, Learned, NewFact
 from roost.core.ids import FactId, SessionId, UserId
 from roost.core.keys import Key
 from roost.core.settings import duration
@@ -151,6 +151,13 @@ class Builtin:
 
     def _ranked(self, found: Sequence[Found]) -> Sequence[Fact]:
         return ranked(found, now=self._clock.now(), half_life=self._half_life)
+
+    async def page(
+        self, scope: Scope, *, kind: FactKind | None, before: FactId | None, limit: int
+    ) -> Sequence[Fact]:
+        """Live facts, newest first, those that come after `before`."""
+        facts = self._facts(scope.user)
+        return await facts.page(str(scope), kind=kind, before=before, limit=limit)
 
     async def get(self, scope: Scope, id: str) -> Fact:
         """Also one that no longer holds. Raises `NotFound`."""

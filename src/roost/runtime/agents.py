@@ -130,6 +130,11 @@ class Agents(Generic[A]):
         if (entry := self._live.pop(session, None)) is not None and not entry.turns:
             self._release(session, entry.agent)
 
+    def renew(self) -> None:
+        """Empty every slot: what agents are built from has changed. Turns that run keep theirs."""
+        for session in [*self._live, *self._building]:
+            self.drop(session)
+
     def sweep(self) -> int:
         """Drop the agents that have been idle for too long; how many they were."""
         since = self._clock.now() - self._idle_ttl * 1000
@@ -151,8 +156,7 @@ class Agents(Generic[A]):
     async def close(self) -> None:
         """Empty every slot, and wait for the releases: each has a deadline. Turns should have ended
         before: an agent that is still in one is released when that ends, and not waited for."""
-        for session in [*self._live, *self._building]:
-            self.drop(session)
+        self.renew()
         while self._releases:
             await asyncio.wait(self._releases)
 

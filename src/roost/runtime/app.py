@@ -14,13 +14,16 @@ from roost.memory.base import MemoryProvider, Scope
 from roost.runtime.account import Account
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
+from roost.runtime.catalogue import Catalogue
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
 from roost.runtime.feed import Feeds
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits, PostponedCommits
+from roost.runtime.metrics import Metrics
+from roost.runtime.models import Models
 from roost.runtime.naming import Naming
-from roost.runtime.parts import Parts
+from roost.runtime.parts import Memories, Parts
 from roost.runtime.people import owner_of
 from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery
@@ -61,6 +64,8 @@ async def running(
     they stay open until then, and so do workspaces. `at_rest` nothing goes on by itself: turns that
     were cut short, messages that wait and what is to be remembered are left to the next start."""
     hub = Hub(store)
+    metrics = Metrics()
+    builder.observers.add(metrics.happened)
     memory = _commits(store, config.memory, memories, clock, at_rest=at_rest)
     recall = Recall(memories, partial(_scope, config.memory, memories))
     engine = _engine(store, hub, builder, config, clock, recall, evicted=memory.evicted)
@@ -73,6 +78,14 @@ async def running(
     window = 0.0 if at_rest else config.recovery.auto_continue.total_seconds()
     recovery = Recovery(store, hub, turns, window=window)
     checkpoints, agents = engine.checkpoints, engine.agents
+    models = Models(builder.providers, builder.clients, builder.prices)
+
+    def providers_changed() -> None:
+        agents.renew()
+        models.forget()
+
+    catalogue = Catalogue(store, builder.providers, hide=builder.hide, changed=providers_changed)
+    await catalogue.load()
     parts = Parts(
         store,
         hub,
@@ -84,6 +97,10 @@ async def running(
         memory,
         workspaces,
         Feeds(store, hub),
+        Memories(memories, config.memory.provider, config.memory.profile),
+        catalogue,
+        models,
+        metrics,
     )
     work = [checkpoints.run(), agents.run()]
     if not at_rest:

@@ -51,7 +51,7 @@ class Builder:
         self.providers = self._providers = providers
         self.clients = self._clients = clients
         self.observers = clients.observers
-        self._prices = prices
+        self.prices = self._prices = prices
         self._tools = tools
         self._guard = guard or Guard(mask=Mask())
         self._estimator = Estimator()

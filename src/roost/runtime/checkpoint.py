@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
 import structlog
 
 from roost.core.errors import StoreError
@@ -27,6 +28,18 @@ class Ticking(Protocol):
     def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Awaitable[Tick]: ...
 
 
+class TickFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Since the start: ticks, the turns in them, the deltas they stored and the seconds they took
+    together, and those that failed. As of now: leases that are held."""
+
+    ticks: int = 0
+    turns: int = 0
+    deltas: int = 0
+    seconds: float = 0.0
+    failures: int = 0
+    leases: int = 0
+
+
 class _Held(NamedTuple):
     lease: Lease
     lost: Callable[[], None]
@@ -45,6 +58,11 @@ class Checkpoints:
         self._woken = asyncio.Event()
         self._ticking = asyncio.Lock()
         self._failures = 0
+        self._counted = TickFigures()
+
+    @property
+    def figures(self) -> TickFigures:
+        return msgspec.structs.replace(self._counted, leases=len(self._held))
 
     def hold(self, lease: Lease, lost: Callable[[], None]) -> None:
         """Keep a lease renewed. `lost` is called, once, if it turns out to be somebody else's.
@@ -111,6 +129,7 @@ class Checkpoints:
 
     def _failed(self) -> None:
         self._failures += 1
+        self._counted = msgspec.structs.replace(self._counted, failures=self._counted.failures + 1)
         self._woken.set()
 
     def _pause(self, took: float) -> float:
@@ -133,6 +152,7 @@ class Checkpoints:
         tick = await self._work.tick(
             [checkpoint for _, checkpoint in batch], [each.lease for each in held]
         )
+        self._count(batch, asyncio.get_running_loop().time() - now)
         if held:
             self._renewed_at = now
             self._tell_lost(held, tick)
@@ -146,6 +166,17 @@ class Checkpoints:
                 checkpoint = Checkpoint(attempt.turn, attempt.attempt, attempt.token, deltas)
                 batch.append((attempt, checkpoint))
         return batch
+
+    def _count(self, batch: list[tuple[Attempt, Checkpoint]], seconds: float) -> None:
+        runs = [checkpoint.deltas for _, checkpoint in batch]
+        counted = self._counted
+        self._counted = msgspec.structs.replace(
+            counted,
+            ticks=counted.ticks + 1,
+            turns=counted.turns + len(runs),
+            deltas=counted.deltas + sum([run.last_seq - run.first_seq + 1 for run in runs]),
+            seconds=counted.seconds + seconds,
+        )
 
     def _settle(self, batch: list[tuple[Attempt, Checkpoint]], tick: Tick) -> bool:
         again = False

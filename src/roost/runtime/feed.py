@@ -69,6 +69,11 @@ class Feeds:
         self._feeds: dict[UserId, _Feed] = {}
         hub.listeners.append(self._changed)
 
+    @property
+    def watchers(self) -> int:
+        """How many read a feed, all users together."""
+        return sum([len(feed.readers) for feed in self._feeds.values()])
+
     @asynccontextmanager
     async def watch(self, user: UserId) -> AsyncGenerator[Events]:
         feed = self._feeds.get(user)

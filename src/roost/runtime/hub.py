@@ -74,6 +74,11 @@ class Hub:
     def watched(self) -> frozenset[SessionId]:
         return frozenset(self._tails)
 
+    @property
+    def watchers(self) -> int:
+        """How many watch, all sessions together."""
+        return sum([tail.watchers for tail in self._tails.values()])
+
     @asynccontextmanager
     async def watch(
         self, user: UserId, session: SessionId, cursor: Cursor | None = None

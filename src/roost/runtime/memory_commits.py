@@ -14,7 +14,7 @@ from roost.core.ids import SessionId, UserId
 from roost.memory.base import MemoryProvider
 from roost.runtime.persistence import persisted
 from roost.runtime.provider_calls import CALL_LIMIT, ProviderCalls
-from roost.runtime.segments import Committer, Failed, Nothing, Report, retry_delay
+from roost.runtime.segments import Committer, Failed, Nothing, Outcome, Report, retry_delay
 from roost.store.memory import GivenUp, MemoryStatus
 from roost.store.store import Store
 from roost.testing import faults
@@ -67,6 +67,11 @@ class MemoryCommits:
         """How many commits are under way."""
         return len(self._tasks)
 
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """How tries to commit ended, since the start."""
+        return self._committer.outcomes
+
     # Asking.
 
     def boundary(self, user: UserId | None, session: SessionId | None, why: str) -> None:
@@ -100,7 +105,8 @@ class MemoryCommits:
         mine = bool(session) and await self._marks.owner(session) == user
         return mine and await self._marks.has_uncommitted(session)
 
-    async def status(self, user: UserId) -> MemoryStatus:
+    async def status(self, user: UserId | None) -> MemoryStatus:
+        """Of one user, or of all."""
         return await self._marks.status(user)
 
     async def retry(self, user: UserId) -> int:
@@ -233,3 +239,13 @@ class MemoryCommits:
 
     def _one_at_a_time(self, session: SessionId) -> asyncio.Lock:
         return self._serial.setdefault(session, asyncio.Lock())
+
+
+class PostponedCommits(MemoryCommits):
+    """Leaves every boundary to the next start, which finds it in the store."""
+
+    def boundary(self, user: UserId | None, session: SessionId | None, why: str) -> None:
+        pass
+
+    def deleted(self, session: SessionId) -> None:
+        pass

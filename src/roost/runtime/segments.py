@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Literal
 
 import msgspec
 import structlog
@@ -30,6 +31,10 @@ to wait for something else does not."""
 CUT_SHORT = "Roost stopped before it was done."
 PUT_OFF = 600.0
 """Seconds until what no provider is there for, or what can't be forgotten, is looked at again."""
+
+
+Outcome = Literal["committed", "failed", "put off"]
+"""What a try came to; `put off` waits for something else, such as a limit to lift."""
 
 
 class Committed(msgspec.Struct, frozen=True):
@@ -78,6 +83,7 @@ class Committer:
         self._delay = delay
         self.repeats = 0
         """How many calls are under way for segments that were tried before."""
+        self.outcomes = Counter[Outcome]()
         self._room = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, ROOM))
 
     async def forget(self, deleted: Sequence[Deleted]) -> None:
@@ -144,6 +150,7 @@ class Committer:
                 raise failure from error
             faults.reach("memory.commit.after")
             kept = await persisted(partial(self._marks.committed, segment.key))
+            self.outcomes["committed"] += 1
         # Otherwise its session was deleted meanwhile, and it is forgotten after this.
         return len(begun.turns) if kept else 0
 
@@ -166,6 +173,7 @@ class Committer:
         self, segment: PendingSegment, error: MemoryFailed, delay: float, *, counts: bool
     ) -> None:
         log.warning("a memory commit failed", session=segment.session, error=str(error))
+        self.outcomes["failed" if counts else "put off"] += 1
         failed = partial(self._marks.failed, segment.key, str(error), delay=delay)
         if await persisted(partial(failed, counts=counts, most=MOST_FAILURES)):
             log.error("a memory commit rests: it failed too often", session=segment.session)

@@ -22,6 +22,7 @@ from roost.core.errors import (
     StoreError,
     reason_of,
 )
+from roost.core.happenings import TurnBegan
 from roost.core.ids import new_message_id
 from roost.core.messages import ContextPart, Draft, TextPart, plain_text
 from roost.core.partial import partial_parts
@@ -162,6 +163,8 @@ class TurnRun:
     # The work.
 
     async def _answer(self, stack: AsyncExitStack) -> TurnEnd | None:
+        session, turn = self.claimed.session, self.claimed.turn
+        self._engine.builder.observers.tell(TurnBegan(session.user, session.id, turn.id))
         agent = self._agent = await stack.enter_async_context(self._borrowed())
         await self._recall()
         begun = await self._begin()

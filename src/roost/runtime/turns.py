@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import socket
+import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ import structlog
 
 from roost.agent.budget import Budget
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, StoreClosed
+from roost.core.happenings import TurnOver
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.turns import SUBAGENT_ROUTE, NewTurn, Turn, TurnEnd
 from roost.runtime.closing import closing
@@ -159,7 +161,7 @@ class Turns:
             self._freed(session)
 
     async def _carry_out(self, run: TurnRun) -> None:
-        lease = run.claimed.lease
+        lease, began = run.claimed.lease, time.monotonic()
         self._engine.checkpoints.hold(lease, partial(run.stop, "lost"))
         try:
             if (end := await run.run()) is not None:
@@ -174,6 +176,9 @@ class Turns:
             log.exception("a turn could not be ended", turn=run.claimed.turn.id)
         finally:
             self._engine.checkpoints.let_go(lease)
+            state = None if run.end is None else run.end.state
+            over = TurnOver(run.claimed.turn.id, state, time.monotonic() - began)
+            self._engine.builder.observers.tell(over)
 
     def _tell(self, claimed: Claimed, end: TurnEnd) -> None:
         for observer in self.observers:

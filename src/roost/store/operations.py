@@ -11,6 +11,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
+from roost.store.figures import CommitFigures
+
 SqlValue = None | int | float | str | bytes
 Row = tuple[SqlValue, ...]
 Rows = list[Row]
@@ -37,6 +39,11 @@ class Engine(Protocol):
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         """Run it on one consistent snapshot, which includes every write answered before."""
+        ...
+
+    @property
+    def figures(self) -> CommitFigures:
+        """How its commits go."""
         ...
 
 

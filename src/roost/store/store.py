@@ -5,6 +5,7 @@ from roost.store.approvals import Approvals
 from roost.store.blobs import BlobFiles, Blobs
 from roost.store.cipher import Cipher
 from roost.store.facts import Facts
+from roost.store.figures import CommitFigures
 from roost.store.history import Histories
 from roost.store.leases import Leases
 from roost.store.memory import MemoryMarks
@@ -72,6 +73,10 @@ class Store:
         self._engine = engine
         self._files = files
         self._cipher = cipher
+
+    @property
+    def figures(self) -> CommitFigures:
+        return self._engine.figures
 
     def of(self, user: UserId) -> UserStore:
         return UserStore(self._engine, user, self._files, self._cipher)

@@ -10,6 +10,7 @@ from roost.core.ids import SessionId, Token, TurnId, UserId
 from roost.core.sessions import Session
 from roost.core.turns import NewTurn, Turn
 from roost.store.approvals import expire_due
+from roost.store.figures import WorkFigures
 from roost.store.leases import Lease, claim, session_lease
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import submit
@@ -82,6 +83,11 @@ class Work:
         """Whose a session is, also of one that was just deleted."""
         rows = yield query("session_by_id", session=session)
         return UserId(str(rows[0][0])) if rows else None
+
+    @reading
+    def figures(self) -> Operation[WorkFigures]:
+        """What waits, of all users."""
+        return one((yield query("count_work")), WorkFigures)
 
     @writing
     def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Operation[Tick]:

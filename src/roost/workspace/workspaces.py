@@ -133,6 +133,12 @@ class Workspaces:
         """What a user has running."""
         return tuple([each.view for each in self._live.values() if each.user == user])
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Workspaces that are open, and the processes that run in them."""
+        running = [each.processes.running for each in self._live.values()]
+        return len(running), sum(running)
+
     async def stop_process(self, user: UserId, session: SessionId, id: str) -> None:
         """Kill a process, and all that it started."""
         workspace = self._live.get(session)

@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 from roost.core.clock import Clock
 from roost.store import statements
+from roost.store.figures import CommitFigures
 from roost.store.migrations import Migration
 from roost.store.operations import Operation
 from roost.store.sqlite.checkpointer import Checkpointer
@@ -53,6 +54,10 @@ class SqliteEngine:
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         return await self._readers.read(operation)
+
+    @property
+    def figures(self) -> CommitFigures:
+        return self._writer.figures
 
     async def close(self) -> None:
         """Finish what was asked for, then close. The last connection empties the log."""

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from roost.core.errors import RoostError, StoreClosed, StoreUnavailable
+from roost.store.figures import CommitFigures
 from roost.store.operations import Operation
 from roost.store.sqlite.connect import BUSY_TIMEOUT, Connection, explain
 from roost.store.sqlite.runner import Runner
@@ -104,6 +105,8 @@ class Writer:
         self._closed = False
         self._log_pages = 0
         self._log_limit = LOG_LIMIT
+        self._commits = self._operations = 0
+        self._seconds = 0.0
         connection.set_wal_hook(self._on_commit)
         self._thread = threading.Thread(target=self._run, name="roost-writer", daemon=True)
         self._thread.start()
@@ -113,6 +116,17 @@ class Writer:
             if self._closed:
                 raise StoreClosed
             self._jobs.put(job)
+
+    @property
+    def figures(self) -> CommitFigures:
+        """Taken while the thread works: they may be a commit apart from one another."""
+        return CommitFigures(
+            commits=self._commits,
+            operations=self._operations,
+            seconds=self._seconds,
+            waiting=self._jobs.qsize(),
+            log_pages=self._log_pages,
+        )
 
     def close(self) -> None:
         """Finish what was submitted, then stop. Blocks until that is done."""
@@ -139,7 +153,10 @@ class Writer:
             jobs, closing = self._take(QUIET if more else self._rest)
             if jobs:
                 self._taken = jobs
-                self._answer(jobs, self._commit(jobs))
+                began = time.monotonic()
+                outcomes = self._commit(jobs)
+                self._count(len(jobs), time.monotonic() - began)
+                self._answer(jobs, outcomes)
                 self._taken = []
                 self._empty_log_if_long()
             if closing:
@@ -152,6 +169,11 @@ class Writer:
                 more = self._run_idle()
                 ended = time.monotonic()
                 rested_at = ended + (ended - began) * (1 / IDLE_SHARE - 1)
+
+    def _count(self, operations: int, seconds: float) -> None:
+        self._commits += 1
+        self._operations += operations
+        self._seconds += seconds
 
     def _abandon(self) -> None:
         """Nobody may wait for an answer that never comes."""

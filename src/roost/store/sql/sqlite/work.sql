@@ -165,3 +165,9 @@ SELECT u.id, u.time_zone FROM json_each(:users) j CROSS JOIN users u ON u.id = j
 -- name: sessions_among
 SELECT id FROM sessions
 WHERE id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL;
+
+-- All users' (turns_arrival, turns_parked, approvals_due).
+-- name: count_work
+SELECT (SELECT count(*) FROM turns WHERE state = 'queued'),
+    (SELECT count(*) FROM turns WHERE state = 'waiting'),
+    (SELECT count(*) FROM approvals WHERE state = 'pending');

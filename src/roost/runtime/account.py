@@ -16,12 +16,14 @@ from roost.core.ids import (
 )
 from roost.core.messages import Message, Part, check_text, message_parts
 from roost.core.sessions import NewSession, Parent, Session
+from roost.core.signature import AgentConfig
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.llm.providers import Answerer
 from roost.runtime.decisions import Decisions
 from roost.runtime.feed import Events
 from roost.runtime.keeping import Keeping
 from roost.runtime.parts import Parts
+from roost.runtime.preferences import Preferring
 from roost.runtime.remembering import Remembering
 from roost.runtime.rewriting import Rewriting
 from roost.store.search import Hit, SearchFilter
@@ -51,6 +53,7 @@ class Account:
         self.decisions = Decisions(parts, user)
         self.memory = Remembering(parts, user)
         self.files = Keeping(parts, user)
+        self.preferences = Preferring(parts, user)
 
     # Sessions.
 
@@ -67,14 +70,11 @@ class Account:
         parent: Parent | None = None,
         previous: SessionId | None = None,
     ) -> Session:
-        """Open a session. Without a model or a toolset of its own it begins with the default.
-        `previous` is the one that it takes the place of on someone's screen: that stays open, and
-        what was said there goes to memory."""
+        """Open a session. Without a model or a toolset of its own it begins with what its user
+        prefers. `previous` is the one that it takes the place of on someone's screen: that stays
+        open, and what was said there goes to memory."""
         check_text((title, project), "title or project")
-        config = None
-        if model is not None or instructions or toolset is not None:
-            named = None if toolset is None else known_toolset(toolset)
-            config = self._builder.plan_for(model, instructions, named).config
+        config = await self._config(model, instructions, toolset)
         new = NewSession(
             id=id or new_session_id(),
             origin=origin,
@@ -87,6 +87,18 @@ class Account:
         self._hub.changed(created.id)
         self._memory.boundary(self._user, previous, "new session")
         return created
+
+    async def _config(
+        self, model: str | None = None, instructions: str = "", toolset: str | None = None
+    ) -> AgentConfig | None:
+        """What a new session begins with; None is the server's default, as of its first turn."""
+        if model is None or toolset is None:
+            preferred = await self.preferences.for_new_session()
+            model, toolset = model or preferred.model, toolset or preferred.toolset
+        if model is None and not instructions and toolset is None:
+            return None
+        named = None if toolset is None else known_toolset(toolset)
+        return self._builder.plan_for(model, instructions, named).config
 
     async def session(self, session: SessionId) -> Session:
         return await self._store.sessions.get(session)
@@ -191,7 +203,7 @@ class Account:
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""
-        new = NewSession(id=new_session_id(), origin=origin)
+        new = NewSession(id=new_session_id(), origin=origin, config=await self._config())
         old = await self._store.sessions.current(route)
         if old is None:
             opened = await self._store.sessions.reset(route, None, None, new)

@@ -95,6 +95,13 @@ class Catalogue:
         roles: tuple[Role, ...] = ("default", "small", "fallbacks")
         return frozenset([role for role in roles if chosen[role] is not None])
 
+    def default_name(self) -> str | None:
+        """The model that is asked if none is named; None if it is not set up right."""
+        try:
+            return str(self.providers.default())
+        except RoostError:
+            return None
+
     async def put(self, name: str, setup: Setup, key: Key | None) -> Provider:
         """Add a provider, or set it up anew. Without a key it keeps the one that it has, if that
         is for the same address: a key is sent to no other."""

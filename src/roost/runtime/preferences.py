@@ -24,7 +24,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str | None = None
     toolset: str | None = None
-    appearance: Mapping[str, object] = {}
+    appearance: Mapping[str, msgspec.Raw] = {}
 
 
 class Preferring:
@@ -53,6 +53,8 @@ class Preferring:
     async def for_new_session(self) -> Preferences:
         """A model that can't be asked any more keeps nobody from opening a session."""
         found = await self.get()
+        if found.model is None:
+            return found
         try:
             self._builder.plan_for(found.model)
         except RoostError:

@@ -1,5 +1,6 @@
 """D5 with the server killed: what a page shows in the end is what is stored, told once."""
 
+import asyncio
 import random
 import signal
 from collections.abc import AsyncGenerator
@@ -79,6 +80,30 @@ async def test_page_comes_back_after_kills_and_has_what_is_stored(
                     await page.follow_to_the_end(browser, session, turn)
                 assert (page.snapshots, page.states[turn]) == (1, "completed")
                 await page.check_equals_what_is_stored(browser, session)
+
+
+@pytest.mark.contract("D5")
+async def test_stop_ends_streams_and_is_not_held_up_by_them(
+    roost: Roost, server: ModelServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "roost.toml"
+    file.write_text(CONFIG.format(url=server.openai_url))
+    where, page = Where(), Page()
+    async with connections({}) as opened, roost.running("--config", str(file)) as running:
+        where.url = URL(running.address)
+        opened.headers.update(_ours(where))
+        browser = Client(where, opened)
+        link = running.greeting.partition("#")[2].split()[0]
+        assert await browser.post("/api/sign-in", {"secret": link}) == (204, None)
+        session = await browser.session()
+        async with browser.watch(session) as events:
+            page.take(await anext(events))
+            async with asyncio.timeout(8):
+                stopped = await running.stop(signal.SIGTERM)
+            assert (stopped.code, stopped.out) == (0, "Stopped.\n")
+            async for told in events:
+                page.take(told)
+    assert page.ended == "stops"
 
 
 def _ours(where: Where) -> dict[str, str]:

@@ -16,20 +16,21 @@ from roost.cli.backup import back_up
 from roost.cli.configured import configure, log_at
 from roost.cli.doctor import diagnose, mend
 from roost.cli.memory import (
-    Work,
     dropping,
     editing,
     forgetting,
     listing,
-    look_into,
     reporting,
     retrying,
     showing,
 )
 from roost.cli.models import list_models
+from roost.cli.reach import work_on
 from roost.cli.run import run_server
+from roost.cli.sessions import sessions
 from roost.cli.settings import Settings, flag, read_keys
 from roost.cli.token import token
+from roost.cli.usage import Days, used_in
 from roost.cli.user import user
 from roost.core.errors import ConfigError, InvalidInput, RoostError
 from roost.testing.faults import arm_from_environment
@@ -150,52 +151,54 @@ def memory_list(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """List what is remembered, the newest first."""
-    _look_into_memory(settings, listing(" ".join(words), about))
+    work_on(settings, listing(" ".join(words), about))
 
 
 @memory.command(name="show")
 def memory_show(id: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Show one memory: where it comes from, how far it is trusted."""
-    _look_into_memory(settings, showing(id))
+    work_on(settings, showing(id))
 
 
 @memory.command(name="edit")
 def memory_edit(id: str, text: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Put a memory in your own words."""
-    _look_into_memory(settings, editing(id, text))
+    work_on(settings, editing(id, text))
 
 
 @memory.command(name="forget")
 def memory_forget(*ids: str, settings: Settings = _NO_FLAGS) -> None:
     """Take memories back, for good."""
-    _look_into_memory(settings, forgetting(ids))
+    work_on(settings, forgetting(ids))
 
 
 @memory.command(name="status")
 def memory_status(*, settings: Settings = _NO_FLAGS) -> None:
     """Say what waits to be remembered, what fails, and what can't all be true."""
-    config = configure(settings)
-    look_into(config, terminal.out(), reporting(config))
+    work_on(settings, reporting())
 
 
 @memory.command(name="retry")
 def memory_retry(*, settings: Settings = _NO_FLAGS) -> None:
     """Try again what could not be remembered, also what failed too often."""
-    _look_into_memory(settings, retrying())
+    work_on(settings, retrying())
 
 
 @memory.command(name="drop")
 def memory_drop(*, settings: Settings = _NO_FLAGS) -> None:
     """Let go of what failed too often: it will not be remembered. The sessions stay."""
-    _look_into_memory(settings, dropping())
+    work_on(settings, dropping())
 
 
+app.command(sessions)
 app.command(user)
 app.command(token)
 
 
-def _look_into_memory(settings: Settings, work: Work) -> None:
-    look_into(configure(settings), terminal.out(), work)
+@app.command
+def usage(*, days: Days = 30, settings: Settings = _NO_FLAGS) -> None:
+    """Say what was used in the last days, by day and model, and what it cost."""
+    work_on(settings, used_in(days))
 
 
 @app.command

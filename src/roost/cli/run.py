@@ -9,9 +9,10 @@ from rich.console import Console
 
 from roost import __version__
 from roost.cli import terminal
+from roost.client.place import left_in
 from roost.core.config import Config
 from roost.core.keys import Key
-from roost.http.server import address, bind, serve, tls_of
+from roost.http.server import address, bind, fingerprint, serve, tls_of
 from roost.wiring import running
 
 
@@ -33,6 +34,11 @@ async def _run(
             tls = tls_of(config.server)
             where = address(listener, scheme="http" if tls is None else "https")
             link = await roost.identities.first_link()
+            left = left_in(
+                config.data,
+                roost.identities.local_token(),
+                certificate=None if tls is None else fingerprint(tls),
+            )
 
             def ready() -> None:
                 roost.store.announce(where)
@@ -44,14 +50,16 @@ async def _run(
                     out.print(said, soft_wrap=True, markup=False, highlight=False)
                 out.print("Stop with Ctrl-C.")
 
-            await serve(
-                roost.web(stop),
-                listener,
-                ready=ready,
-                stop=stop,
-                log_requests=config.log.level == "debug",
-                tls=tls,
-            )
+            # Before anybody is told where to go: who finds the address finds the credential.
+            with left:
+                await serve(
+                    roost.web(stop),
+                    listener,
+                    ready=ready,
+                    stop=stop,
+                    log_requests=config.log.level == "debug",
+                    tls=tls,
+                )
     out.print("Stopped.")
     terminal.leave_if_stuck()
 

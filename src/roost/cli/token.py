@@ -5,14 +5,14 @@ from typing import Annotated
 from cyclopts import App
 from rich.console import Console
 
-from roost.cli import terminal
 from roost.cli.chat.words import one_line
-from roost.cli.configured import configure
+from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, flag
-from roost.cli.user import Work, day, look_after, person, print_table
+from roost.cli.tables import day, print_table
+from roost.cli.user import person
 from roost.core.identities import ApiToken, Scope, token_id
 from roost.core.users import User
-from roost.runtime.identities import DAY, Identities
+from roost.runtime.identities import DAY
 
 _NO_FLAGS = Settings()
 
@@ -27,7 +27,8 @@ def list_tokens(
 ) -> None:
     """List the tokens that are of use."""
 
-    async def work(identities: Identities, out: Console) -> None:
+    async def work(roost: Reached, out: Console) -> None:
+        identities = roost.identities
         whose = [await person(identities, user)] if user else await identities.people.all()
         found = [(each, made) for each in whose for made in await identities.tokens(each.id)]
         heads = ("Token", "Name", "User", "May", "Used", "Until")
@@ -36,7 +37,7 @@ def list_tokens(
         else:
             out.print("There are no tokens. Make one with roost token create NAME.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @token.command
@@ -54,7 +55,8 @@ def create(
 ) -> None:
     """Make a token for a program, named after it. It is shown this once."""
 
-    async def work(identities: Identities, out: Console) -> None:
+    async def work(roost: Reached, out: Console) -> None:
+        identities = roost.identities
         whose = await person(identities, user)
         seconds = None if days is None else days * DAY
         made = await identities.create_token(whose.id, name=name, scopes=scope, seconds=seconds)
@@ -62,23 +64,20 @@ def create(
             out.print("Copy it now; it can't be shown again. Whoever has it acts for you.")
         out.print(made.secret.reveal())
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @token.command
 def revoke(id: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Make a token useless, by its id, or by what was found of it somewhere."""
 
-    async def work(identities: Identities, out: Console) -> None:
+    async def work(roost: Reached, out: Console) -> None:
+        identities = roost.identities
         found = token_id(id)
         await identities.revoke_token(await identities.owner_of_token(found), found)
         out.print(f"{found} is of no use any more.")
 
-    _run(settings, work)
-
-
-def _run(settings: Settings, work: Work) -> None:
-    look_after(configure(settings, quiet=True), terminal.out(), work)
+    work_on(settings, work)
 
 
 def _row(whose: User, made: ApiToken) -> tuple[str, ...]:

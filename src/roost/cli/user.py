@@ -2,58 +2,26 @@
 
 import getpass
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Annotated
 
-import uvloop
 from cyclopts import App, Parameter
 from rich.console import Console
-from rich.table import Table
 
-from roost import __version__
-from roost.cli import terminal
 from roost.cli.chat.words import one_line
-from roost.cli.configured import configure
+from roost.cli.ports import Identities
+from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, flag
-from roost.core.clock import SystemClock
+from roost.cli.tables import day, print_table
 from roost.core.config import Config
 from roost.core.errors import InvalidInput
 from roost.core.keys import Key
 from roost.core.users import Caps, Profile, User, UserRole
-from roost.runtime.identities import DAY, Identities
-from roost.store.sqlite.store import open_store
-
-Work = Callable[[Identities, Console], Awaitable[None]]
+from roost.runtime.identities import DAY
 
 _NO_FLAGS = Settings()
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 (what is shown instead of it)
 
 user = App(name="user", help="See to who may use Roost.")
-
-
-def look_after(config: Config, out: Console, work: Work) -> None:
-    """Work on the users of a data folder. It must not be in use: Roost has to be stopped."""
-    uvloop.run(_look_after(config, out, work))
-
-
-async def _look_after(config: Config, out: Console, work: Work) -> None:
-    async with _opened(config) as identities:
-        await work(identities, out)
-
-
-@asynccontextmanager
-async def _opened(config: Config) -> AsyncGenerator[Identities]:
-    clock = SystemClock()
-    ttl = config.leases.ttl.total_seconds()
-    store = open_store(config.data, clock=clock, version=__version__, lease_ttl=ttl)
-    try:
-        identities = Identities(store, clock)
-        await identities.people.owner()
-        yield identities
-    finally:
-        await store.close()
 
 
 async def person(identities: Identities, name: str | None) -> User:
@@ -70,21 +38,22 @@ def sign_in_url(base: str, secret: Key) -> str:
 def base_url(config: Config) -> str:
     host, port = config.server.host, config.server.port
     shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{shown}:{port}"
+    scheme = "http" if config.server.tls_cert is None else "https"
+    return f"{scheme}://{shown}:{port}"
 
 
 @user.command(name="list")
 def list_users(*, settings: Settings = _NO_FLAGS) -> None:
     """List everybody who may use Roost."""
 
-    async def work(identities: Identities, out: Console) -> None:
+    async def work(roost: Reached, out: Console) -> None:
         rows = [
             (one_line(each.name), each.role, _signs_in(each), day(each.created_at))
-            for each in await identities.people.all()
+            for each in await roost.identities.people.all()
         ]
         print_table(out, ("Name", "Role", "Signs in by", "Since"), rows)
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
@@ -99,25 +68,23 @@ def add(
 ) -> None:
     """Add a user, and print a link for them to sign in with."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        made = await identities.people.create(name, role="admin" if admin else "member")
+    async def work(roost: Reached, out: Console) -> None:
+        made = await roost.identities.people.create(name, role="admin" if admin else "member")
         if out.is_terminal:
             out.print(f"Added {made.name}. To sign in, once and within a day:")
-        await _print_link(identities, made, out, config)
+        await _print_link(roost, made, out)
 
-    config = configure(settings, quiet=True)
-    look_after(config, terminal.out(), work)
+    work_on(settings, work)
 
 
 @user.command
 def link(name: str | None = None, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Print a link that signs in one browser, once, within a day; by default the owner's."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        await _print_link(identities, await person(identities, name), out, config)
+    async def work(roost: Reached, out: Console) -> None:
+        await _print_link(roost, await person(roost.identities, name), out)
 
-    config = configure(settings, quiet=True)
-    look_after(config, terminal.out(), work)
+    work_on(settings, work)
 
 
 @user.command
@@ -125,36 +92,36 @@ def password(name: str | None = None, /, *, settings: Settings = _NO_FLAGS) -> N
     """Set a user's password, by default the owner's; it is asked for, or read from the input."""
     given = _read_password()
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
-        await identities.people.set_password(found.id, given)
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        await roost.identities.people.set_password(found.id, given)
         out.print(f"The password of {found.name} is set. Whoever was signed in is not any more.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
 def role(name: str, role: UserRole, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Make a user an admin, or a member."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
-        await identities.people.set_role(found.id, role)
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        await roost.identities.people.set_role(found.id, role)
         out.print(f"{found.name} is {'an admin' if role == 'admin' else 'a member'} now.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
 def rename(name: str, new: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Give a user another name."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
-        renamed = await identities.people.change(found.id, Profile(name=new))
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        renamed = await roost.identities.people.change(found.id, Profile(name=new))
         out.print(f"{found.name} is called {renamed.name} now.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
@@ -168,48 +135,46 @@ def cap(
 ) -> None:
     """Say how much a user may take in a day (UTC); what is left out has no cap of theirs."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
         caps = Caps(day_tokens=day_tokens, day_cost=day_cost)
-        await identities.people.set_caps(found.id, caps)
+        await roost.identities.people.set_caps(found.id, caps)
         tokens = "any number of" if day_tokens is None else f"{day_tokens:,}"
         cost = "" if day_cost is None else f" and ${day_cost:g}"
         out.print(f"{found.name} may take {tokens} tokens{cost} a day.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
 def disable(name: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Shut a user out at once. What is theirs stays."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
-        await identities.people.disable(found.id)
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        await roost.identities.people.disable(found.id)
         out.print(f"{found.name} is shut out: no sign-in, link or token of theirs works any more.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
 @user.command
 def enable(name: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     """Let a user in again, by their password or a new link."""
 
-    async def work(identities: Identities, out: Console) -> None:
-        found = await person(identities, name)
-        await identities.people.enable(found.id)
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        await roost.identities.people.enable(found.id)
         out.print(f"{found.name} may sign in again.")
 
-    _run(settings, work)
+    work_on(settings, work)
 
 
-def _run(settings: Settings, work: Work) -> None:
-    look_after(configure(settings, quiet=True), terminal.out(), work)
-
-
-async def _print_link(identities: Identities, who: User, out: Console, config: Config) -> None:
-    secret = await identities.link(who.id, seconds=DAY)
-    out.print(sign_in_url(base_url(config), secret))
+async def _print_link(roost: Reached, who: User, out: Console) -> None:
+    secret = await roost.identities.link(who.id, seconds=DAY)
+    place = roost.place
+    base = base_url(roost.config) if place is None else str(place.url.origin())
+    out.print(sign_in_url(base, secret))
 
 
 def _read_password() -> str:
@@ -225,21 +190,3 @@ def _signs_in(who: User) -> str:
     if who.disabled_at is not None:
         return "disabled"
     return "password" if who.has_password else "link"
-
-
-def day(at: int) -> str:
-    return f"{datetime.fromtimestamp(at / 1000).astimezone():%Y-%m-%d}"
-
-
-def print_table(out: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    if not out.is_terminal:
-        # For programs: a line each, whatever its length.
-        for row in rows:
-            out.print("  ".join(row))
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    out.print(table, soft_wrap=False)

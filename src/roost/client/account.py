@@ -7,6 +7,7 @@ import msgspec
 
 from roost.client.connection import LONG, Ask, Connection, path
 from roost.client.files import Files
+from roost.client.memory import Memory
 from roost.client.rewriting import Decisions, History
 from roost.client.watching import watching
 from roost.client.wire import SentMessage, SentSession, SentSnapshot, SentTurn, messages, turns
@@ -60,6 +61,7 @@ class Account:
         self._absence = absence
         self.history = History(connection)
         self.decisions = Decisions(connection)
+        self.memory = Memory(connection)
         self.files = Files(connection)
 
     # Sessions.

@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import errno
+import hashlib
 import os
 import socket
 import ssl
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import NamedTuple
 
 import uvicorn
@@ -19,6 +21,9 @@ from roost.http.connection import PATIENCE, Connection
 # Requests that are still running after this are cancelled.
 _GRACE_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 60
+
+_PEM_BEGIN = "-----BEGIN CERTIFICATE-----"
+_PEM_END = "-----END CERTIFICATE-----"
 
 
 class Tls(NamedTuple):
@@ -42,6 +47,12 @@ def tls_of(config: ServerConfig) -> Tls | None:
         said = f"The files of server.tls_cert and server.tls_key can't be used: {error.strerror}."
         raise ConfigError(said) from error
     return Tls(config.tls_cert, config.tls_key)
+
+
+def fingerprint(tls: Tls) -> bytes:
+    """Of the certificate that clients are shown: the first in its file."""
+    first, end, _ = Path(tls.cert).read_text().partition(_PEM_END)
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first[first.index(_PEM_BEGIN) :] + end)).digest()
 
 
 def bind(host: str, port: int) -> socket.socket:

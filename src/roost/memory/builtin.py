@@ -45,6 +45,8 @@ _KNOWN = 40
 _RELATED = 100
 _MET = 10
 _AHEAD = 4
+_MOST_FOUND = 500
+"""As many as a store of facts gives in one answer."""
 _MOST_WORK = 64
 
 
@@ -138,8 +140,8 @@ class Builtin:
         if self._meanings is None or not telling(words):
             return await self._worded(scope, words, limit=limit)
         near, worded = await asyncio.gather(
-            self._meanings.nearest(scope, words, limit=limit * _AHEAD),
-            self._worded(scope, words, limit=limit * _AHEAD),
+            self._meanings.nearest(scope, words, limit=_ahead(limit)),
+            self._worded(scope, words, limit=_ahead(limit)),
         )
         return merged(worded, self._ranked(near))[:limit]
 
@@ -147,7 +149,7 @@ class Builtin:
         facts, asked = self._facts(scope.user), telling(words)
         if not asked:
             return []
-        return self._ranked(await facts.search(str(scope), asked, limit=limit * _AHEAD))[:limit]
+        return self._ranked(await facts.search(str(scope), asked, limit=_ahead(limit)))[:limit]
 
     def _ranked(self, found: Sequence[Found]) -> Sequence[Fact]:
         return ranked(found, now=self._clock.now(), half_life=self._half_life)
@@ -286,3 +288,8 @@ def _memory(fact: Fact) -> Memory:
         turn=fact.turn,
         created_at=fact.created_at,
     )
+
+
+def _ahead(limit: int) -> int:
+    """More than are wanted: what is near is ranked by more than how near it is."""
+    return min(limit * _AHEAD, _MOST_FOUND)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
+from functools import partial
 
 from roost.core.clock import Clock
 from roost.core.config import Config
@@ -11,6 +12,7 @@ from roost.core.ids import UserId
 from roost.llm.providers import Providers
 from roost.memory import embeddings
 from roost.memory.base import MemoryProvider
+from roost.memory.builtin import NAME as BUILTIN
 from roost.memory.builtin import Builtin, half_life
 from roost.memory.openviking import from_options
 from roost.memory.ports import FactStore, VectorStore
@@ -27,28 +29,29 @@ def memory(
 ) -> MemoryProvider | None:
     """The memory that was chosen. Roost's own needs a model that can tell what is worth keeping:
     the tiny one can't, and then nothing is remembered."""
+    name = config.memory.provider
+    if name == "none" or (name == BUILTIN and _only_tiny(providers)):
+        return None
+    own = partial(built_in, config, store, asking, clock)
+    return Registry({BUILTIN: own, "openviking": from_options}).load(name, config.memory.options)
 
-    def built_in(options: Options) -> Builtin:
-        inquiries = Inquiries(store, asking, limits=config.limits)
-        return Builtin(
-            facts_of,
-            inquiries,
-            clock=clock,
-            half_life=half_life(options),
-            meanings=embeddings.from_options(options, vectors_of),
-        )
 
+def built_in(
+    config: Config, store: Store, asking: Builder, clock: Clock, options: Options
+) -> Builtin:
     def facts_of(user: UserId) -> FactStore:
         return store.of(user).facts
 
     def vectors_of(user: UserId) -> VectorStore:
         return store.of(user).vectors
 
-    name = config.memory.provider
-    if name == "none" or (name == "builtin" and _only_tiny(providers)):
-        return None
-    registry = Registry({"builtin": built_in, "openviking": from_options})
-    return registry.load(name, config.memory.options)
+    return Builtin(
+        facts_of,
+        Inquiries(store, asking, limits=config.limits),
+        clock=clock,
+        half_life=half_life(options),
+        meanings=embeddings.from_options(options, vectors_of),
+    )
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,8 @@ from roost.core.clock import SystemClock
 from roost.core.config import Config
 from roost.core.keys import Key
 from roost.llm.prices import Prices
+from roost.memory.base import MemoryProvider
+from roost.memory.builtin import NAME as BUILTIN
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
 from roost.runtime.identities import Identities
@@ -15,6 +17,7 @@ from roost.store.sqlite.store import open_store
 from roost.tools.toolsets import Toolsets
 from roost.wiring.assembly import Roost
 from roost.wiring.connections import models
+from roost.wiring.memory import built_in, closed_after
 from roost.workspace.workspaces import Workspaces
 
 
@@ -31,6 +34,11 @@ async def resting(
         async with models(config, keys, environ) as (providers, clients):
             prices, threshold = Prices(config.models.prices), config.compaction.threshold / 100
             builder = Builder(store, providers, clients, prices, Toolsets(), threshold=threshold)
+            memories: dict[str, MemoryProvider] = {}
+            if config.memory.provider == BUILTIN:
+                # Also where no model could learn from what is said: what is known can be read.
+                own = built_in(config, store, builder, clock, config.memory.options)
+                memories[BUILTIN] = own
             workspaces = Workspaces(
                 None,
                 config.data / "workspaces",
@@ -39,15 +47,18 @@ async def resting(
                 is_admin=_nobody,
                 agents_idle=config.agents.idle_ttl,
             )
-            async with running_app(
-                store,
-                builder,
-                config,
-                clock=clock,
-                memories={},
-                workspaces=workspaces,
-                at_rest=True,
-            ) as app:
+            async with (
+                closed_after(memories),
+                running_app(
+                    store,
+                    builder,
+                    config,
+                    clock=clock,
+                    memories=memories,
+                    workspaces=workspaces,
+                    at_rest=True,
+                ) as app,
+            ):
                 yield Roost(config, store, app, Identities(store, clock))
     finally:
         await store.close()

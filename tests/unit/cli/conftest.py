@@ -8,9 +8,10 @@ import pytest
 from roost.cli.chat.commands import ROUTE, Room
 from roost.core.config import Config, ModelsConfig, ProviderConfig
 from roost.core.settings import BaseUrl
-from roost.llm.providers import Providers
+from roost.runtime.account import Account
 from roost.testing.models import ModelServer
-from roost.wiring import running
+from roost.wiring import Roost, running
+from tests.attached import attached_to
 from tests.unit.cli.tools import Ask, Stubborn
 
 
@@ -26,8 +27,7 @@ def stubborn() -> Stubborn:
 
 
 @pytest.fixture
-async def room(tmp_path: Path, server: ModelServer, stubborn: Stubborn) -> AsyncGenerator[Room]:
-    """Its session has a title already: none is asked for beside what a test plans."""
+async def roost(tmp_path: Path, server: ModelServer, stubborn: Stubborn) -> AsyncGenerator[Roost]:
     config = Config(
         data=tmp_path / "data",
         models=ModelsConfig(default="nest/heron"),
@@ -37,7 +37,24 @@ async def room(tmp_path: Path, server: ModelServer, stubborn: Stubborn) -> Async
     )
     tools = [Ask("approval"), Ask("question"), stubborn]
     async with running(config, {}, {}, tools=tools) as roost:
-        account = roost.app.of((await roost.app.owner()).id)
-        session = await account.create(origin="cli", title="First")
-        await account.point(ROUTE, session.id)
-        yield Room(account, Providers.of(config, {}, {}), session.id)
+        yield roost
+
+
+@pytest.fixture
+async def account(roost: Roost) -> Account:
+    """What another surface has."""
+    return roost.app.of((await roost.app.owner()).id)
+
+
+@pytest.fixture(params=["in process", "attached"])
+async def room(
+    request: pytest.FixtureRequest, roost: Roost, account: Account
+) -> AsyncGenerator[Room]:
+    """Its session has a title already: none is asked for beside what a test plans."""
+    session = await account.create(origin="cli", title="First")
+    await account.point(ROUTE, session.id)
+    if request.param == "in process":
+        yield Room(account, session.id)
+        return
+    async with attached_to(roost) as attached:
+        yield Room(attached, session.id)

@@ -5,15 +5,28 @@ import pytest
 from roost.cli.chat import commands
 from roost.cli.chat.commands import COMMANDS, ROUTE, Outcome, Room, is_command
 from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.events import Changed, TurnUpdated
+from roost.core.ids import TurnId
 from roost.core.messages import plain_text
+from roost.core.turns import ENDED
 from roost.runtime.account import Account
 from roost.testing.models import ModelServer, cut, fail, say
 
 
 async def talk(room: Room, *lines: str) -> None:
     for line in lines:
-        async for _ in room.account.talk(room.session, line, route=ROUTE):
-            pass
+        async with room.account.watch(room.session) as events:
+            turn = await room.account.send(room.session, line, route=ROUTE)
+            async for event in events:
+                if isinstance(event, Changed) and _ends(event, turn.id):
+                    break
+
+
+def _ends(change: Changed, turn: TurnId) -> bool:
+    return any(
+        isinstance(each, TurnUpdated) and each.turn == turn and each.state in ENDED
+        for each in change.events
+    )
 
 
 async def told(room: Room, line: str) -> str:
@@ -22,8 +35,8 @@ async def told(room: Room, line: str) -> str:
     return outcome.say
 
 
-async def history(account: Account, room: Room) -> list[str]:
-    return [plain_text(each.parts) for each in await account.messages(room.session)]
+async def history(room: Room) -> list[str]:
+    return [plain_text(each.parts) for each in await room.account.messages(room.session)]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +100,10 @@ async def test_session_that_is_not_there_is_refused(room: Room, name: str) -> No
 
 
 async def test_session_without_a_title_is_known_by_its_first_words(
-    room: Room, server: ModelServer
+    room: Room, account: Account, server: ModelServer
 ) -> None:
     server.plan(fail(400))
-    opened = await room.account.create(origin="cli")
+    opened = await account.create(origin="cli")
     there = room._replace(session=opened.id)
     await talk(there, "Where do herons\nsleep? " + "Tell me. " * 20)
     assert "Where do herons sleep? Tell me. Tell me. Tell m…" in await told(there, "/sessions")
@@ -98,11 +111,11 @@ async def test_session_without_a_title_is_known_by_its_first_words(
 
 async def test_undo_takes_the_last_turn_back_and_restore_brings_it(room: Room) -> None:
     await talk(room, "one", "two")
-    before = await history(room.account, room)
+    before = await history(room)
     assert await told(room, "/undo") == "Taken back: “two”. /restore brings it back."
-    assert await history(room.account, room) == before[:2]
+    assert await history(room) == before[:2]
     assert await told(room, "/restore") == "It is back."
-    assert await history(room.account, room) == before
+    assert await history(room) == before
 
 
 async def test_undo_of_nothing_is_a_conflict(room: Room) -> None:
@@ -117,7 +130,7 @@ async def test_retry_asks_the_same_again(room: Room, server: ModelServer) -> Non
         turn = (await commands.run(room, "/retry")).turn
         assert turn is not None
         async for _ in events:
-            if (await history(room.account, room)) == ["Well?", "Yes."]:
+            if (await history(room)) == ["Well?", "Yes."]:
                 break
 
 
@@ -128,7 +141,7 @@ async def test_continue_goes_on_with_what_stopped_short(room: Room, server: Mode
         outcome = await commands.run(room, "/continue")
         assert outcome.turn is not None
         async for _ in events:
-            if (await history(room.account, room))[-1] == " three":
+            if (await history(room))[-1] == " three":
                 break
 
 
@@ -141,6 +154,17 @@ async def test_model_is_shown_and_chosen(room: Room, server: ModelServer) -> Non
     assert server.requests[-1].model == "owl"
     with pytest.raises(InvalidInput, match="It is not clear who has the model"):
         await commands.run(room, "/model zebra")
+
+
+async def test_compact_says_what_it_gained(room: Room, server: ModelServer) -> None:
+    assert "nothing to gain" in await told(room, "/compact")
+    for _ in range(8):
+        await talk(room, "A long story. " * 400)
+    server.plan(say("They told long stories."))
+    said = await told(room, "/compact the stories")
+    assert "messages summed up by nest/heron: " in said
+    assert said.endswith(" after. /restore brings them back.")
+    assert await told(room, "/restore") == "It is back."
 
 
 async def test_usage_is_of_this_session(room: Room) -> None:

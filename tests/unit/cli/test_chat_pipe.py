@@ -12,6 +12,7 @@ from roost.cli.chat.pipe import Ends, Transcript, say
 from roost.core.errors import Conflict
 from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, TurnUpdated
 from roost.core.ids import TurnId
+from roost.runtime.account import Account
 from roost.testing import models
 from roost.testing.models import ModelServer, call, cut, fail, stall
 from tests.unit.cli.chatting import (
@@ -127,13 +128,13 @@ async def test_ctrl_c_stops_the_turn(room: Room, server: ModelServer, pipe: Pipe
 
 
 async def test_question_that_nobody_can_answer_here_waits(
-    room: Room, server: ModelServer, pipe: Pipe
+    room: Room, account: Account, server: ModelServer, pipe: Pipe
 ) -> None:
     server.plan(call("approval", {"text": "rm"}))
     assert await said(room, pipe) == 1
     assert pipe.out == ""
     assert pipe.err == ("Go ahead?\n  rm\nThe turn waits for your answer. `roost chat` takes it.\n")
-    assert len(await room.account.decisions.pending()) == 1
+    assert len(await account.decisions.pending()) == 1
     with pytest.raises(Conflict, match="waits for your answer"):
         await said(room, pipe)
-    assert not await room.account.queue(room.session)
+    assert not await account.queue(room.session)

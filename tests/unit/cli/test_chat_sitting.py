@@ -16,6 +16,7 @@ from roost.cli.chat.sitting import Sitting
 from roost.core.events import Changed
 from roost.core.ids import SessionId
 from roost.core.messages import plain_text
+from roost.runtime.account import Account
 from roost.testing.models import ModelServer, call, fail, say, stall
 from tests.unit.cli.chatting import Paper
 from tests.unit.cli.tools import Stubborn
@@ -220,11 +221,11 @@ async def test_terminal_that_is_gone_ends_the_sitting_and_not_the_turn(
 
 
 async def test_turn_from_elsewhere_takes_the_place_of_the_prompt(
-    seat: Seat, server: ModelServer
+    seat: Seat, account: Account, server: ModelServer
 ) -> None:
     await seat.person.idle()
     server.plan(say("Hello, web."))
-    await seat.room.account.send(seat.room.session, "from the web")
+    await account.send(seat.room.session, "from the web")
     await seat.person.gives_up()
     await seat.person.idle()
     assert seat.shown == ["> from the web", "Hello, web."]
@@ -281,12 +282,12 @@ async def test_ctrl_c_at_a_question_stops_the_turn(seat: Seat, server: ModelServ
 
 
 async def test_question_answered_elsewhere_is_not_asked_any_more(
-    seat: Seat, server: ModelServer
+    seat: Seat, account: Account, server: ModelServer
 ) -> None:
     server.plan(call("approval", {"text": "rm"}), say("Done."))
     await seat.types("clean up")
-    (asked,) = await seat.room.account.decisions.pending()
-    await seat.room.account.decisions.answer(asked.id, "approved", route="web")
+    (asked,) = await account.decisions.pending()
+    await account.decisions.answer(asked.id, "approved", route="web")
     await (await server.request(1)).closed()
     await seat.person.idle()
     assert seat.shown[-1] == "Done."

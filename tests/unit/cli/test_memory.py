@@ -9,16 +9,15 @@ from rich.console import Console
 
 from roost.cli.app import invoke
 from roost.cli.memory import (
-    Work,
     dropping,
     editing,
     forgetting,
     listing,
-    look_into,
     reporting,
     retrying,
     showing,
 )
+from roost.cli.reach import Work, reached
 from roost.core.clock import SystemClock
 from roost.core.config import Config
 from roost.core.errors import InvalidInput, NotFound
@@ -65,7 +64,12 @@ def said(config: Config, work: Work, *, terminal: bool = False) -> str:
     console = Console(
         file=text, force_terminal=terminal, no_color=True, width=60, soft_wrap=True, markup=False
     )
-    look_into(config, console, work)
+
+    async def done() -> None:
+        async with reached(config, {}, {}) as roost:
+            await work(roost, console)
+
+    asyncio.run(done())
     return text.getvalue()
 
 
@@ -136,7 +140,7 @@ def test_forgetting_names_what_is_gone(kept: Config) -> None:
 
 
 def test_status_counts_and_names_contradictions(kept: Config) -> None:
-    assert said(kept, reporting(kept)).splitlines() == [
+    assert said(kept, reporting()).splitlines() == [
         "Memory    builtin, profile default",
         "Kept      2 memories by Roost itself",
         "Waiting   0 turns that no commit has yet, 0 commits",
@@ -171,13 +175,13 @@ async def _fail(folder: Path) -> None:
 
 
 def test_what_rests_is_shown_and_tried_or_dropped_when_asked(resting: Config) -> None:
-    status = said(resting, reporting(resting))
+    status = said(resting, reporting())
     assert "Resting   1 commit failed too often." in status
     assert "unreadable" in status
     assert "Not yet forgotten  1 deleted session." in status
     assert "read-only" in status
     assert said(resting, retrying()) == "1 commit will be tried when Roost runs again.\n"
-    assert "Failing   1 commit." in said(resting, reporting(resting))
+    assert "Failing   1 commit." in said(resting, reporting())
     assert said(resting, dropping()).startswith("Nothing rests.")
 
 
@@ -186,12 +190,12 @@ def test_what_is_dropped_is_named(resting: Config) -> None:
     assert out.startswith("1 turn of ses_")
     assert out.endswith("will not be remembered.\n")
     assert said(resting, retrying()) == "Nothing has failed.\n"
-    assert "Resting" not in said(resting, reporting(resting))
+    assert "Resting" not in said(resting, reporting())
 
 
 def test_empty_memory_says_how_it_fills(config: Config) -> None:
     assert said(config, listing("", None)).startswith("Nothing is remembered yet.")
-    assert "0 memories" in said(config, reporting(config))
+    assert "0 memories" in said(config, reporting())
     with pytest.raises(NotFound):
         said(config, showing(SAILS))
 

@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from roost.cli.chat import words
+from roost.cli.ports import Account
 from roost.core.errors import InvalidInput
 from roost.core.ids import SESSION_ID, SessionId
 from roost.core.messages import plain_text
 from roost.core.sessions import Session
 from roost.core.turns import Turn
-from roost.llm.providers import Providers
-from roost.runtime.account import Account
 
 ROUTE = "cli"
 LISTED = 15
@@ -23,7 +22,6 @@ class Room(NamedTuple):
     """Where a command is given."""
 
     account: Account
-    providers: Providers
     session: SessionId
 
 
@@ -167,21 +165,21 @@ def _words(turn: Turn) -> str:
 
 
 async def _model(room: Room, argument: str) -> Outcome:
-    found = await room.account.session(room.session)
+    before = await model_of(room.account, await room.account.session(room.session))
     if not argument:
-        return Outcome(f"{model_of(found, room.providers)}. /model NAME chooses another.")
-    target = room.providers.resolve(argument)
-    if str(target) == model_of(found, room.providers):
-        return Outcome(f"{target} answers already.")
+        return Outcome(f"{before}. /model NAME chooses another.")
+    wanted = (await room.account.answerer(argument)).name
+    if wanted == before:
+        return Outcome(f"{wanted} answers already.")
     await room.account.choose(room.session, model=argument)
-    return Outcome(f"{target} answers from now on.")
+    return Outcome(f"{wanted} answers from now on.")
 
 
-def model_of(session: Session, providers: Providers) -> str:
+async def model_of(account: Account, session: Session) -> str:
     """Who answers in a session: its own choice, or the default."""
     if (config := session.config) is not None:
         return f"{config.provider}/{config.model}"
-    return str(providers.default())
+    return (await account.answerer()).name
 
 
 async def _compact(room: Room, argument: str) -> Outcome:

@@ -7,11 +7,10 @@ from roost.cli.ask import TINY
 from roost.cli.chat.commands import is_blank, model_of, name_of
 from roost.cli.chat.page import Page
 from roost.cli.chat.words import because
+from roost.cli.ports import Account
 from roost.core.errors import RoostError
 from roost.core.ids import SessionId
 from roost.core.turns import Turn
-from roost.llm.providers import LOCAL, Providers, Target
-from roost.runtime.account import Account
 
 _SHORT: dict[str, str] = {
     "interrupted": "The last answer was interrupted.",
@@ -20,25 +19,28 @@ _SHORT: dict[str, str] = {
 }
 
 
-def is_tiny(target: Target) -> bool:
-    """Whether this is the model that comes with Roost."""
-    return target.provider.vendor == LOCAL and not target.model.endswith(".gguf")
+async def is_tiny(account: Account, session: SessionId) -> bool:
+    """Whether the model that comes with Roost answers in a session."""
+    name = await model_of(account, await account.session(session))
+    return (await account.answerer(name)).tiny
 
 
-async def greet(account: Account, providers: Providers, session: SessionId, page: Page) -> None:
-    page.note(f"Roost {__version__}. /help shows what there is, Ctrl-D leaves.")
-    await introduce(account, providers, session, page)
+async def greet(account: Account, session: SessionId, page: Page, *, where: str | None) -> None:
+    """`where` is the server's address, if there is one."""
+    at = f", at {where}" if where else ""
+    page.note(f"Roost {__version__}{at}. /help shows what there is, Ctrl-D leaves.")
+    await introduce(account, session, page)
     with suppress(RoostError):
-        if is_tiny(providers.resolve(model_of(await account.session(session), providers))):
+        if await is_tiny(account, session):
             page.note(TINY)
 
 
-async def introduce(account: Account, providers: Providers, session: SessionId, page: Page) -> None:
+async def introduce(account: Account, session: SessionId, page: Page) -> None:
     """One session: its name, who answers in it, where one was, and what is left to do."""
     found = await account.session(session)
     name = "New session" if is_blank(found) else await name_of(account, found)
     try:
-        page.note(f"{name}, with {model_of(found, providers)}.")
+        page.note(f"{name}, with {await model_of(account, found)}.")
     except RoostError as error:
         # There may be no model; what was said can be read nevertheless.
         page.note(f"{name}.")

@@ -11,9 +11,11 @@ from roost.cli.chat import words
 from roost.cli.chat.commands import ROUTE
 from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
-from roost.core.errors import Conflict, NotFound
+from roost.cli.ports import Account
+from roost.core.errors import Conflict
 from roost.core.events import (
     Changed,
+    Noticed,
     NoticeDelta,
     Rewound,
     SessionEvent,
@@ -24,10 +26,8 @@ from roost.core.events import (
 )
 from roost.core.ids import SessionId, TurnId
 from roost.core.turns import ENDED, TurnState
-from roost.runtime.account import Account
 
 INTERRUPTED = 130
-_BETWEEN = 0.05
 _ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
 
 _PARKED = (
@@ -72,6 +72,9 @@ class Transcript:
             self._withdraw()
         elif isinstance(event, Changed | Snapshot):
             self._see(event)
+        elif isinstance(event, Noticed):
+            self.close()
+            self._notes.print(harmless(event.text), style="dim")
 
     def close(self) -> None:
         """The end of its line, also where the answer breaks off."""
@@ -197,10 +200,4 @@ async def _stop(account: Account, session: SessionId, turn: TurnId, keys: Signal
     finally:
         for wait in waits:
             wait.cancel()
-    while True:
-        try:
-            return await account.remove_queued(turn)
-        except (Conflict, NotFound):
-            await account.cancel(session)
-        # Its end has to be told yet; or it was just between its claim and its beginning.
-        await asyncio.sleep(_BETWEEN)
+    await account.cancel(session, turn)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any
 
 from roost.cli.chat import commands, words
@@ -13,9 +12,9 @@ from roost.cli.chat.page import Page
 from roost.cli.chat.prompt import Prompt, Stopped
 from roost.cli.chat.standing import Standing
 from roost.core.approvals import Approval, Decision, Keep
-from roost.core.errors import Conflict, NotFound, RoostError
+from roost.core.errors import RoostError
 from roost.core.events import SessionEvent
-from roost.core.ids import SessionId
+from roost.core.ids import SessionId, new_turn_id
 
 _DECISIONS: dict[str, tuple[Decision, Keep]] = {
     "y": ("approved", "once"),
@@ -28,7 +27,6 @@ _DECISIONS: dict[str, tuple[Decision, Keep]] = {
 
 
 _ALLOW = "Allow it? yes, session, always or no: "
-_BETWEEN = 0.05
 
 
 class Left(Exception):
@@ -44,6 +42,7 @@ class Sitting:
         self._prompt = prompt
         self._keys = keys
         self._standing = Standing()
+        self._unsure = ("", new_turn_id())
 
     async def run(self) -> SessionId | None:
         """Until another session is wanted, or none."""
@@ -85,7 +84,12 @@ class Sitting:
         return outcome
 
     async def _send(self, line: str) -> Outcome:
-        turn = await self._account.send(self._room.session, line, route=ROUTE)
+        """A line that nobody confirmed, sent again as it is, is the same turn: it may be there."""
+        said, id = self._unsure
+        if said != line:
+            self._unsure = said, id = line, new_turn_id()
+        turn = await self._account.send(self._room.session, line, id=id, route=ROUTE)
+        self._unsure = "", id
         self._page.expect(turn.id)
         return Outcome(turn=turn)
 
@@ -140,18 +144,11 @@ class Sitting:
 
     async def _cancel(self) -> None:
         """Stop the turn under way, or the one that is about to be."""
-        turn = self._standing.current
-        try:
-            while turn is not None and (state := self._standing.state(turn)) is not None:
-                if state == "queued":
-                    with suppress(Conflict, NotFound):  # it has begun, or ended
-                        await self._account.remove_queued(turn)
-                else:
-                    await self._account.cancel(self._room.session)
-                # Its end has to be told yet; or it was just between its claim and its beginning.
-                await asyncio.sleep(_BETWEEN)
-        except RoostError as error:
-            self._page.note(str(error), dim=False)
+        if (turn := self._standing.current) is not None:
+            try:
+                await self._account.cancel(self._room.session, turn)
+            except RoostError as error:
+                self._page.note(str(error), dim=False)
 
     # Questions.
 

@@ -34,8 +34,9 @@ class Standing:
         return next(iter(self._asked.values()), None)
 
     def began(self, turn: Turn) -> None:
-        """A turn was handed in here. Its events follow."""
-        self._open.setdefault(turn.id, turn.state)
+        """A turn was handed in here. Its events follow, unless it was there already."""
+        if turn.state not in ENDED:
+            self._open.setdefault(turn.id, turn.state)
 
     def take(self, event: SessionEvent) -> None:
         if isinstance(event, Snapshot):

@@ -1,12 +1,10 @@
-"""Opens Roost on the data folder and finds the session to talk in."""
+"""Goes to Roost, wherever it is, and finds the session to talk in."""
 
 import asyncio
 import sys
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import NamedTuple
 
-import msgspec
 import uvloop
 
 from roost.cli import terminal
@@ -20,15 +18,17 @@ from roost.cli.chat.pipe import Ends, say
 from roost.cli.chat.prompt import Prompt, TerminalPrompt
 from roost.cli.chat.prose import page_console
 from roost.cli.chat.sitting import Sitting
+from roost.cli.ports import Account
+from roost.cli.reach import reached_to_talk
 from roost.core.config import Config
 from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId
 from roost.core.keys import Key
-from roost.llm.providers import Providers
-from roost.runtime.account import Account
-from roost.wiring import running
 
 HISTORY = "chat_history"
+
+_ABSENCE = 300.0
+"""Seconds for which one message waits for a server that stopped; a person can leave at any time."""
 
 
 class Wish(NamedTuple):
@@ -54,54 +54,48 @@ def chat(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wi
     return asyncio.run(work) if message is None else uvloop.run(work)
 
 
-def _in_no_hurry(config: Config) -> Config:
-    """Leaving is immediate: what is to be remembered is seen to after the next start."""
-    memory = msgspec.structs.replace(config.memory, grace=timedelta(0))
-    return msgspec.structs.replace(config, memory=memory)
-
-
 async def _chat(
     config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wish: Wish
 ) -> int:
-    providers = Providers.of(config, keys, environ)
-    if wish.model is not None:
-        providers.resolve(wish.model)  # before anything is opened or ended
-    async with running(_in_no_hurry(config), keys, environ) as roost:
-        account = roost.app.of((await roost.app.owner()).id)
+    absence = None if wish.message is None else _ABSENCE
+    async with reached_to_talk(config, keys, environ, absence=absence) as roost:
+        account = roost.account
         with signals() as received:
-            session = await _open(account, providers, wish)
+            session = await _open(account, wish)
             if wish.message is None:
                 prompt = TerminalPrompt(config.data / HISTORY)
+                where = None if roost.place is None else str(roost.place.url.origin())
                 with unechoed():
-                    await _talk(Room(account, providers, session), prompt, received)
+                    await _talk(Room(account, session), prompt, received, where=where)
                 return 0
             notes = terminal.err()
-            found = await account.session(session)
-            if is_tiny(providers.resolve(model_of(found, providers))):
+            if await is_tiny(account, session):
                 notes.print(TINY, style="dim")
             return await say(account, session, wish.message, received, Ends(sys.stdout, notes))
 
 
-async def _open(account: Account, providers: Providers, wish: Wish) -> SessionId:
+async def _open(account: Account, wish: Wish) -> SessionId:
     """The session that was asked for, or the last one, or a first."""
+    # Before anything is opened or ended.
+    wanted = None if wish.model is None else (await account.answerer(wish.model)).name
     current = await account.current(ROUTE)
     if wish.session is not None:
         current = (await account.session(SessionId(wish.session))).id
         await account.point(ROUTE, current)
     elif current is None or (wish.new and not is_blank(await account.session(current))):
         current = (await account.reset(ROUTE, origin="cli")).id
-    if wish.model is not None:
-        target, found = providers.resolve(wish.model), await account.session(current)
-        if found.config is None or model_of(found, providers) != str(target):
+    if wanted is not None:
+        found = await account.session(current)
+        if found.config is None or await model_of(account, found) != wanted:
             await account.choose(current, model=wish.model)
     return current
 
 
-async def _talk(room: Room, prompt: Prompt, received: Signals) -> None:
+async def _talk(room: Room, prompt: Prompt, received: Signals, *, where: str | None) -> None:
     """From session to session, until there is enough."""
     console = page_console()
     page = Page(console)
-    await greet(room.account, room.providers, room.session, page)
+    await greet(room.account, room.session, page, where=where)
     while True:
         async with room.account.watch(room.session) as events:
             feed = Feed(events)
@@ -114,4 +108,4 @@ async def _talk(room: Room, prompt: Prompt, received: Signals) -> None:
         room = room._replace(session=chosen)
         page = Page(console)
         page.typed()
-        await introduce(room.account, room.providers, room.session, page)
+        await introduce(room.account, room.session, page)

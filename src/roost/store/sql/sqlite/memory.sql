@@ -76,10 +76,12 @@ UPDATE memory_segments SET state = 'withdrawn' WHERE id = :segment;
 UPDATE memory_segments SET state = 'committed', error = NULL, rests_since = NULL, committed_at = :now
 WHERE id = :segment AND state = 'pending';
 
+-- A try fails once, however often that is said.
 -- name: fail_segment
 UPDATE memory_segments
-SET error = :error, due_at = :now + :delay, failures = failures + :failures,
-    rests_since = CASE WHEN failures + :failures >= :most THEN coalesce(rests_since, :now) END
+SET error = :error, due_at = :now + :delay, failures = min(failures + :failures, tries),
+    rests_since = CASE WHEN min(failures + :failures, tries) >= :most
+        THEN coalesce(rests_since, :now) END
 WHERE id = :segment AND state = 'pending'
 RETURNING rests_since;
 

@@ -12,6 +12,7 @@ request is a problem (400 and up) before the handler runs.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
+from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -43,7 +44,7 @@ from roost.core.ids import (
 )
 from roost.http.bodies import read_body
 from roost.http.calls import Call, Callers
-from roost.http.problems import ProblemError
+from roost.http.problems import Problem, ProblemError
 
 BODY_LIMIT = 1 << 20
 
@@ -91,6 +92,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, Any]
     headers: dict[str, str]
     returns: Any
+    wrong: type[msgspec.Struct]
+    """What is answered if it goes wrong: a problem, unless its clients expect something else."""
 
     @property
     def body_optional(self) -> bool:
@@ -111,9 +114,10 @@ def endpoint(
     answers: str | None = None,
     sends: object = None,
     limit: int = BODY_LIMIT,
+    wrong: type[msgspec.Struct] = Problem,
 ) -> Endpoint:
     kinds = get_type_hints(handler, include_extras=True)
-    returns = kinds.pop("return")
+    returns = _returned(kinds.pop("return"))
     if not handler.__doc__:
         raise TypeError(f"{method} {path} says nothing of itself")
     headers = {
@@ -137,7 +141,17 @@ def endpoint(
         kinds=kinds,
         headers=headers,
         returns=returns,
+        wrong=wrong,
     )
+
+
+def _returned(kind: Any) -> Any:  # noqa: ANN401
+    """What is returned as JSON, if it may also be a response that says by itself what it is."""
+    choices = get_args(kind) if get_origin(kind) is UnionType else ()
+    if Response not in choices:
+        return kind
+    (rest,) = [choice for choice in choices if choice is not Response]
+    return rest
 
 
 def routes(endpoints: Iterable[Endpoint], callers: Callers) -> list[Route]:

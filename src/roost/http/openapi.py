@@ -55,6 +55,7 @@ def _kinds(endpoint: Endpoint) -> Iterable[object]:
         yield endpoint.returns
     if endpoint.sends is not None:
         yield endpoint.sends
+    yield endpoint.wrong
 
 
 def _is_json(endpoint: Endpoint) -> bool:
@@ -114,14 +115,18 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> list[
 
 def _responses(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[str, object]:
     done: dict[str, object] = {"description": HTTPStatus(endpoint.status).phrase}
+    content: dict[str, object] = {}
     if _is_json(endpoint):
-        done["content"] = {"application/json": {"schema": schemas[_key(endpoint.returns)]}}
-    elif endpoint.answers is not None:
+        content["application/json"] = {"schema": schemas[_key(endpoint.returns)]}
+    if endpoint.answers is not None:
         answer: dict[str, object] = {"schema": {"type": "string"}}
         if endpoint.sends is not None:
             answer["x-event"] = schemas[_key(endpoint.sends)]
-        done["content"] = {endpoint.answers: answer}
-    problem = {MEDIA_TYPE: {"schema": schemas[_key(Problem)]}}
+        content[endpoint.answers] = answer
+    if content:
+        done["content"] = content
+    kind = MEDIA_TYPE if endpoint.wrong is Problem else "application/json"
+    problem = {kind: {"schema": schemas[_key(endpoint.wrong)]}}
     responses: dict[str, object] = {str(endpoint.status): done}
     for status in _problems(endpoint):
         responses[str(int(status))] = {"description": status.phrase, "content": problem}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 import structlog
@@ -49,6 +49,8 @@ class EventStream(Response, Generic[E]):
     """Written event by event, straight to the connection: between two of them nothing is kept
     but what the source keeps. The connection hangs up on whoever does not read."""
 
+    opening: ClassVar[bytes] = b"retry: %d\n\n" % _RETRY_MS
+
     def __init__(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[E]],
@@ -65,18 +67,26 @@ class EventStream(Response, Generic[E]):
         self._stop = stop
         self._holds = holds
         self._heartbeat = heartbeat
+        self.more_headers: list[tuple[bytes, bytes]] = []
+
+    def farewell(self, reason: Reason) -> bytes:
+        """The last that is said."""
+        return event("end", msgspec.json.encode(End(reason)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Whatever is refused is refused on the way in, while the answer can still be a problem.
         async with self._source as events:
-            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            headers = [*_HEADERS, *self.more_headers]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return
             gone = asyncio.create_task(_disconnected(receive))
             try:
                 reason = await self._until_over(events, gone, send)
-                if not gone.done() and not (reason and await _last_words(send, reason)):
+                if not gone.done() and not (
+                    reason and await _last_words(send, self.farewell(reason))
+                ):
                     await abort(scope, gone)
             finally:
                 gone.cancel()
@@ -102,7 +112,8 @@ class EventStream(Response, Generic[E]):
 
     async def _write(self, events: AsyncIterator[E], send: Send) -> Reason | None:
         encode = self._encode
-        await send(_body(b"retry: %d\n\n" % _RETRY_MS))
+        if self.opening:
+            await send(_body(self.opening))
         async for each in events:
             await send(_body(encode(each)))
         return "gone"
@@ -137,11 +148,10 @@ async def _disconnected(receive: Receive) -> Reason | None:
     return None
 
 
-async def _last_words(send: Send, reason: Reason) -> bool:
-    data = msgspec.json.encode(End(reason))
+async def _last_words(send: Send, words: bytes) -> bool:
     try:
         async with asyncio.timeout(_LAST_WORDS_SECONDS):
-            await send({"type": "http.response.body", "body": event("end", data)})
+            await send({"type": "http.response.body", "body": words})
     except TimeoutError:
         return False
     return True

@@ -73,6 +73,11 @@ async def parts_of(call: Call, said: Said) -> tuple[Part, ...]:
     return tuple(parts)
 
 
+def check_key(key: str | None) -> None:
+    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
+        raise InvalidInput(f"An Idempotency-Key is a text of 1 to {_LONGEST_KEY} characters.")
+
+
 async def sent(
     call: Call,
     session: SessionId,
@@ -80,8 +85,7 @@ async def sent(
     key: Annotated[str | None, Header("Idempotency-Key")],
 ) -> TurnView:
     """Send a message. Once this answers, it can't be lost."""
-    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
-        raise InvalidInput(f"An Idempotency-Key is a text of 1 to {_LONGEST_KEY} characters.")
+    check_key(key)
     turn = await call.account.send(
         session,
         await parts_of(call, body),

@@ -215,9 +215,10 @@ class Providers:
     def known(self) -> Iterator[Target]:
         """The models that are set up here by name, or by a key to their provider."""
         for provider in self:
-            if self._is_ready(provider):
-                models = provider.models or (provider.model or "",)
-                yield from [self._target(provider, model) for model in models]
+            has_key = provider.name in self._keys
+            models = provider.models or ((provider.model or "",) if has_key else ())
+            if has_key or not provider.traits.key_variables:
+                yield from [self._target(provider, model) for model in models if model]
 
     def small(self) -> Target | None:
         """The model for small work, if there is one of its own."""

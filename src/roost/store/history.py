@@ -316,6 +316,18 @@ class Histories:
         yield from self._copy(session, new.id, end)
         return (yield from load_session(self._user, new.id))
 
+    @writing
+    def open(self, new: NewSession, said: tuple[Draft, ...]) -> Operation[Session]:
+        """Open a session that begins with what was said elsewhere. The same id again gives the
+        session that is there."""
+        if not (yield query("get_session", user=self._user, session=new.id)):
+            yield from open_session(self._user, new)
+            for position, draft in enumerate(said, 1):
+                yield from insert(self._user, new.id, 1, 0, position, None, draft)
+            yield query("set_head", session=new.id, head=len(said))
+            yield query("recount", session=new.id)
+        return (yield from load_session(self._user, new.id))
+
     def _copy(self, session: SessionId, branch: SessionId, end: int) -> Operation[None]:
         rows = every((yield query("names_to_copy", session=session, end=end)), _Names)
         ids: dict[str, str] = {row.message: new_message_id() for row in rows}

@@ -65,6 +65,12 @@ class Usages:
         return one((yield query("used_by", user=self._user, source=turn)), Spent)
 
     @reading
+    def by_turn(self, turn: TurnId) -> Operation[Sequence[Used]]:
+        """What a turn has used so far, by model, the dearest first."""
+        rows = yield query("used_by_turn", user=self._user, turn=turn)
+        return [_used(row) for row in every(rows, UsedRow)]
+
+    @reading
     def of_subagents(self, session: SessionId, *, since: int = 0) -> Operation[Spent]:
         """What those used that worked for a session, of the ones opened since a moment."""
         rows = yield query("used_by_subagents", user=self._user, session=session, since=since)

@@ -68,6 +68,13 @@ def test_every_vendor_and_its_variables_are_in_the_documentation() -> None:
             assert variable is None or f"`{variable}`" in page
 
 
+def test_known_are_those_that_are_named_or_have_a_key_to_their_provider() -> None:
+    named = "[providers.own]\nbase_url = 'http://own.example/v1'\nmodels = ['wren', 'owl']\n"
+    keyless = "[providers.groq]\nmodels = ['stork']\n"
+    found = [str(target) for target in providers(NEST + named + keyless, ANTHROPIC).known()]
+    assert found == ["nest/heron", "own/wren", "own/owl", "anthropic/claude-sonnet-5-5"]
+
+
 def test_configured_default_wins() -> None:
     toml = "[models]\ndefault = 'openai/gpt-4.1'"
     assert resolved(None, toml, OPENAI | ANTHROPIC) == "openai/gpt-4.1"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
 from roost.core.events import HistoryRewritten, SessionUpdated
-from roost.core.ids import SessionId, TurnId, new_message_id, new_tool_call_id
+from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import Parent
 from roost.core.turns import Step
@@ -373,3 +373,28 @@ async def test_branch_keeps_its_attachments_when_the_source_is_deleted(
     await ada.store.upkeep.run()
     assert [each.id for each in await ada.blobs.of_session(branch)] == [blob.id]
     assert await ada.blobs.read_bytes(blob.id) == b"owl"
+
+
+async def test_session_opens_with_what_was_said_elsewhere_once(ada: Driver, bob: Driver) -> None:
+    new, said = new_session(), (draft("One?", "user"), draft("One."))
+    opened = await ada.history.open(new, said)
+    assert (opened.head, opened.counters.messages, opened.unread) == (2, 2, False)
+    assert await ada.history.open(new, (draft("Other"),)) == opened
+    live = await ada.live(new.id)
+    assert [(message.id, message.turn, message.position) for message in live] == [
+        (said[0].id, None, 1),
+        (said[1].id, None, 2),
+    ]
+    await ada.talk(new.id, "Two?", "Two.")
+    assert [message.position for message in await ada.live(new.id)] == [1, 2, 3, 4]
+    with pytest.raises(InvalidInput, match="taken"):
+        await bob.history.open(new, said)
+
+
+async def test_opening_with_an_attachment_that_is_not_there_opens_nothing(ada: Driver) -> None:
+    new = new_session()
+    missing = FilePart(BlobId("0" * 64), "text/plain", "a.txt", 1)
+    with pytest.raises(InvalidInput, match="Upload it first"):
+        await ada.history.open(new, (Draft(new_message_id(), "user", (missing,)),))
+    with pytest.raises(NotFound):
+        await ada.sessions.get(new.id)

@@ -49,3 +49,15 @@ async def test_use_outside_of_turns_counts_for_the_session_too(ada: Driver, bob:
     assert (await ada.sessions.get(session)).counters.cost == 14
     with pytest.raises(NotFound):
         await bob.usage.add(session, f"memory:{session}", (usage,))
+
+
+async def test_what_a_turn_used_is_told_by_model_and_to_its_user(ada: Driver, bob: Driver) -> None:
+    run = await ada.run()
+    dear = Usage("p", "dear", input_tokens=10, cached_tokens=4, output_tokens=5, cost=9)
+    cheap = Usage("p", "cheap", input_tokens=1, output_tokens=2, reasoning_tokens=1, cost=1)
+    end = TurnEnd(state="completed", usage=(cheap, dear, dear))
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    first, second = await ada.usage.by_turn(run.turn)
+    assert (first.model, first.calls, first.input_tokens, first.cached_tokens) == ("dear", 2, 20, 8)
+    assert (second.model, second.output_tokens, second.reasoning_tokens) == ("cheap", 2, 1)
+    assert await bob.usage.by_turn(run.turn) == []

@@ -23,6 +23,13 @@ FROM children CROSS JOIN usage n ON n.session_id = children.id;
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
 FROM usage WHERE source = :source AND user_id = :user;
 
+-- By model (usage_by).
+-- name: used_by_turn
+SELECT provider, model, sum(calls), sum(input_tokens), sum(cached_tokens), sum(cache_write_tokens),
+    sum(output_tokens), sum(reasoning_tokens), sum(cost), sum(unpriced)
+FROM usage WHERE source = :turn AND user_id = :user
+GROUP BY provider, model ORDER BY sum(cost) DESC, provider, model;
+
 -- By model (usage_of).
 -- name: used_in_session
 SELECT provider, model, sum(calls), sum(input_tokens), sum(cached_tokens), sum(cache_write_tokens),

@@ -19,6 +19,7 @@ from roost.http import (
     events,
     files,
     history,
+    openai_api,
     pages,
     sessions,
     tokens,
@@ -31,6 +32,7 @@ from roost.http import (
 from roost.http import routes as places
 from roost.http.calls import Callers
 from roost.http.endpoint import Answer, Endpoint, routes
+from roost.http.openai_errors import in_openais_words
 from roost.http.openapi import document
 from roost.http.origins import OwnNames
 from roost.http.problems import HANDLERS
@@ -54,6 +56,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *transfer.ENDPOINTS,
     *usage.ENDPOINTS,
     *users.ENDPOINTS,
+    *openai_api.ENDPOINTS,
 )
 
 
@@ -78,7 +81,7 @@ def create_app(
             Middleware(Proxied, proxies=config.proxies),
             Middleware(OwnNames, names=(config.host, *config.names)),
         ],
-        exception_handlers=HANDLERS,
+        exception_handlers=in_openais_words(HANDLERS),
     )
     web.router.redirect_slashes = False  # every address has one name
     return web

@@ -30,7 +30,7 @@ from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.usage import Used, UsedOnDay
 from roost.tools.toolsets import toolset as known_toolset
-from roost.workspace.workspace import Workspace
+from roost.workspace.workspace import Workspace, WorkspaceView
 
 _SOON = 0.05
 
@@ -373,6 +373,15 @@ class Account:
         if self._workspaces is None:
             raise NotFound("workspace of session", session)
         return await self._workspaces.of(self._user, session)
+
+    def workspaces(self) -> Sequence[WorkspaceView]:
+        """What this user's agents have running."""
+        return () if self._workspaces is None else self._workspaces.listed(self._user)
+
+    async def close_workspace(self, session: SessionId) -> None:
+        """End its shell, processes and tabs. Its files stay."""
+        await self.session(session)  # whose it is
+        await self._end_workspace(session)
 
 
 def _ends(event: Changed, turn: TurnId) -> bool:

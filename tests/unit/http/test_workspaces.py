@@ -1,0 +1,63 @@
+"""What runs in a workspace, seen and ended over HTTP."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from roost.core.clock import SystemClock
+from roost.core.config import WorkspacesConfig
+from roost.core.ids import UserId
+from roost.testing.models import ModelServer, call, say
+from roost.tools.terminal import TerminalTool
+from roost.workspace.workspaces import Workspaces
+from tests.boxes import commands, sandbox_of
+from tests.terminal_hands import endless
+from tests.unit.http.served import Client, Served, started
+
+SLEEP = endless()
+
+
+async def _anyone(_: UserId) -> bool:
+    return True
+
+
+@pytest.fixture
+async def served(folder: Path, server: ModelServer, tmp_path: Path) -> AsyncGenerator[Served]:
+    async with sandbox_of("bubblewrap") as sandbox:
+        workspaces = Workspaces(
+            sandbox, tmp_path / "boxes", WorkspacesConfig(), clock=SystemClock(), is_admin=_anyone
+        )
+        tools = TerminalTool(workspaces).tools()
+        async with started(Served(folder, server, tools=tools, workspaces=workspaces)) as served:
+            yield served
+        await workspaces.close()
+
+
+@pytest.fixture
+async def session(browser: Client, served: Served, server: ModelServer) -> str:
+    """With a shell, and a process in the background."""
+    session = await browser.session()
+    server.plan(call("terminal", {"command": SLEEP, "background": True}), say("It runs."))
+    await served.engine.say(session)
+    return session
+
+
+async def test_process_is_listed_and_ended(browser: Client, session: str) -> None:
+    (workspace,) = await browser.get("/api/workspaces")
+    assert workspace["session"] == session
+    (process,) = await browser.get(f"/api/sessions/{session}/processes")
+    assert (process["command"], process["status"]) == (SLEEP, None)
+    assert commands(SLEEP)
+    assert (await browser.ask("DELETE", f"/api/sessions/{session}/processes/{process['id']}"))[
+        0
+    ] == 204
+    assert not commands(SLEEP)
+    (process,) = await browser.get(f"/api/sessions/{session}/processes")
+    assert process["status"] is not None
+
+
+async def test_workspace_is_closed(browser: Client, session: str) -> None:
+    assert (await browser.ask("DELETE", f"/api/sessions/{session}/workspace"))[0] == 204
+    assert await browser.get("/api/workspaces") == []
+    assert not commands(SLEEP)

@@ -1,6 +1,7 @@
 """Asks a model over HTTP, in any of the wire protocols, and gives back the stream of its answer."""
 
 import asyncio
+import io
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import NamedTuple
@@ -96,7 +97,8 @@ class HttpClient:
         try:
             return await self._connections.post(
                 self._endpoint.base_url.rstrip("/") + path,
-                data=body,
+                # In pieces: long histories are megabytes, and are not written in one go.
+                data=io.BytesIO(body),
                 headers={"content-type": "application/json", **self._endpoint.headers},
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=CONNECT_SECONDS, sock_read=self._stall

@@ -121,6 +121,14 @@ def expected(protocol: Protocols, *quirks: Quirk) -> Heard:
     return heard
 
 
+async def test_request_of_megabytes_is_written_in_pieces(
+    server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    server.plan(say("That was long."))
+    await events_of(asking(connections, server, "chat"), question("word " * 600_000))
+    assert server.requests[0].refused is None
+
+
 @pytest.mark.parametrize("quirk", QUIRKS)
 async def test_each_quirk_of_chat_is_understood(
     quirk: Quirk, server: ModelServer, connections: aiohttp.ClientSession

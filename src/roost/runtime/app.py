@@ -11,6 +11,7 @@ from roost.core.config import Config, MemoryConfig
 from roost.core.ids import SessionId, UserId
 from roost.core.users import User
 from roost.memory.base import MemoryProvider, Scope
+from roost.memory.builtin import Builtin
 from roost.runtime.account import Account
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
@@ -67,7 +68,7 @@ async def running(
     metrics = Metrics()
     builder.observers.add(metrics.happened)
     memory = _commits(store, config.memory, memories, clock, at_rest=at_rest)
-    recall = Recall(memories, partial(_scope, config.memory, memories))
+    recall = Recall(memories, partial(_scope, config.memory, memories, builder))
     engine = _engine(store, hub, builder, config, clock, recall, evicted=memory.evicted)
     turns = Turns(engine)
     naming = Naming(store, hub, builder)
@@ -167,9 +168,12 @@ def _engine(
 
 
 def _scope(
-    config: MemoryConfig, memories: Mapping[str, MemoryProvider], user: UserId
+    config: MemoryConfig, memories: Mapping[str, MemoryProvider], builder: Builder, user: UserId
 ) -> Scope | None:
-    """Where a user's turns are remembered; None is nowhere."""
+    """Where a user's turns are remembered; None is nowhere. Roost's own memory learns by a model,
+    and the tiny one can't: until there is another, nothing is to be learned from."""
     if config.provider not in memories:
+        return None
+    if isinstance(memories[config.provider], Builtin) and builder.is_tiny():
         return None
     return Scope(config.provider, config.profile, user)

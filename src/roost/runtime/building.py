@@ -11,6 +11,7 @@ from roost.agent.loop import Agent, Position
 from roost.agent.masking import Mask
 from roost.agent.model import Model
 from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
+from roost.core.errors import RoostError
 from roost.core.ids import SessionId, Token, UserId
 from roost.core.sessions import Session
 from roost.core.signature import AgentConfig, Signature, signature
@@ -86,6 +87,13 @@ class Builder:
     def models(self) -> list[str]:
         """Those that can be asked and are known without asking, as provider/model."""
         return [str(target) for target in self._providers.known()]
+
+    def is_tiny(self) -> bool:
+        """Whether what does the small work is too small for most of it."""
+        try:
+            return (self._providers.small() or self._providers.default()).profile.brief
+        except RoostError:
+            return True  # a model that is not set up right can't be asked either
 
     def small_model(self, session: Session) -> Model:
         """Who does the small work for a session: its own model, unless there is one for that."""

@@ -21,6 +21,7 @@ from roost.runtime.app import App
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
 from roost.runtime.identities import Identities
+from roost.runtime.tracing import traced
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.upkeep import Retention
 from roost.tools.base import Tool
@@ -70,6 +71,7 @@ async def running(
         async with (
             models(config, keys, environ) as (providers, clients),
             going_on(keep_up(store.upkeep)),
+            traced(environ, clients.observers),
         ):
             made_of = partial(
                 Builder,
@@ -81,7 +83,7 @@ async def running(
                 guard=Guard(rules_of(config.approvals), Mask(secrets_of(config, providers))),
             )
             # What learns from sessions asks a model, and no tools: those come after it.
-            remembers = memory(config, store, made_of(tools=Toolsets()), providers, clock)
+            remembers = memory(config, store, made_of(tools=Toolsets()), clock)
             if isinstance(remembers, Builtin):
                 tools = (*tools, MemoryTool(remembers, profile=config.memory.profile))
             memories = {} if remembers is None else {str(config.memory.provider): remembers}

@@ -7,9 +7,7 @@ from functools import partial
 
 from roost.core.clock import Clock
 from roost.core.config import Config
-from roost.core.errors import RoostError
 from roost.core.ids import UserId
-from roost.llm.providers import Providers
 from roost.memory import embeddings
 from roost.memory.base import MemoryProvider
 from roost.memory.builtin import NAME as BUILTIN
@@ -24,13 +22,11 @@ from roost.store.store import Store
 _CLOSE_SECONDS = 5
 
 
-def memory(
-    config: Config, store: Store, asking: Builder, providers: Providers, clock: Clock
-) -> MemoryProvider | None:
+def memory(config: Config, store: Store, asking: Builder, clock: Clock) -> MemoryProvider | None:
     """The memory that was chosen. Roost's own needs a model that can tell what is worth keeping:
-    the tiny one can't, and then nothing is remembered."""
+    while there is only the tiny one, which can't, nothing is marked for it."""
     name = config.memory.provider
-    if name == "none" or (name == BUILTIN and _only_tiny(providers)):
+    if name == "none":
         return None
     own = partial(built_in, config, store, asking, clock)
     return Registry({BUILTIN: own, "openviking": from_options}).load(name, config.memory.options)
@@ -62,10 +58,3 @@ async def closed_after(memories: Mapping[str, MemoryProvider]) -> AsyncGenerator
     finally:
         if closing := [asyncio.create_task(each.close()) for each in memories.values()]:
             await asyncio.wait(closing, timeout=_CLOSE_SECONDS)
-
-
-def _only_tiny(providers: Providers) -> bool:
-    try:
-        return (providers.small() or providers.default()).profile.brief
-    except RoostError:
-        return True  # a model that is not set up right can't be asked either

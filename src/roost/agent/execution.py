@@ -65,7 +65,7 @@ class Execution:
         self._approvals: Mapping[ToolCallId, Approval] = {}
         self._allowed: dict[ToolCallId, Allowed] = {}
         self._not_run: dict[ToolCallId, tuple[ToolCallState, str]] = {}
-        self._observers = observers or Observers()
+        self._observers = Observers() if observers is None else observers
         self._began: dict[ToolCallId, tuple[int, float]] = {}
 
     async def run(self, calls: Sequence[ToolCall]) -> dict[ToolCallId, ToolResultPart] | None:

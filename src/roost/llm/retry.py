@@ -62,7 +62,7 @@ class PatientClient:
             raise ValueError("no model to ask")
         self._candidates = tuple(candidates)
         self._patience = patience or Patience()
-        self._observers = observers or Observers()
+        self._observers = Observers() if observers is None else observers
         self._sleep = sleep
         self._chance = chance
         self._clock = clock

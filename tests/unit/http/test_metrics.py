@@ -14,7 +14,7 @@ from roost.core.happenings import ModelCalled
 from roost.core.settings import ScopeName
 from roost.runtime.metrics import MOST_NAMES
 from roost.testing.models import ModelServer, call, fail, say, stall, use
-from tests.engine import ASKS, ECHO, FunctionTool, config_for
+from tests.engine import ASKS, ECHO, FunctionTool, config_for, eventually
 from tests.memories import ScriptedMemory
 from tests.unit.http.served import Client, Served, started
 
@@ -77,6 +77,11 @@ async def test_turns_tokens_and_models_are_counted(
     session = await served.engine.session()
     await served.engine.say(session)
     await served.engine.say(session)
+
+    async def both_are_counted() -> bool:
+        return await value(prometheus, "roost_turn_seconds_count") == 2
+
+    await eventually(both_are_counted)
     found = await scraped(prometheus)
 
     def read(name: str, **labels: str) -> float:

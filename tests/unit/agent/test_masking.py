@@ -40,3 +40,9 @@ def test_stream_holds_back_no_more_than_it_must() -> None:
     assert shown == ["working: "]
     stream.write("ne")
     assert "".join(shown) == "working: sk-line"
+
+
+def test_secret_that_is_learned_later_is_hidden_too_and_the_older_one_still() -> None:
+    mask = Mask(["older-secret"])
+    mask.learn(["newer-secret", "short"])
+    assert mask.text("older-secret, newer-secret, short") == "[secret], [secret], short"

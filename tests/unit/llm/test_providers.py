@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.config import ConfigFile, load, load_keys
+from roost.core.config import ConfigFile, ProviderConfig, load, load_keys
 from roost.core.errors import ConfigError, InvalidInput
 from roost.core.keys import Key
+from roost.core.settings import BaseUrl
 from roost.llm.profiles import VENDORS
-from roost.llm.providers import Providers
+from roost.llm.providers import Added, Chosen, Providers
 
 DOCS = Path(__file__).parents[3] / "docs" / "configuration.md"
 
@@ -212,3 +213,58 @@ def test_wrong_key_in_the_environment_is_named_but_not_repeated() -> None:
     message = complaint(None, environ={"OPENAI_API_KEY": "sk-ключ"})
     assert "OPENAI_API_KEY" in message
     assert "ключ" not in message
+
+
+ADDED = Added(
+    providers={"roost": ProviderConfig(base_url=BaseUrl("https://roost.example/v1"))},
+    keys={"roost": Key("sk-roost")},
+    chosen=Chosen(default="roost/wren", small="roost/owl"),
+)
+
+
+def test_added_providers_come_after_the_configured_ones() -> None:
+    known = providers(NEST, OPENAI).extended(ADDED)
+    assert [each.name for each in known][:3] == ["nest", "roost", "openai"]
+    assert [known.origin(name) for name in ("nest", "roost", "openai", "ollama")] == [
+        "configuration",
+        "api",
+        "environment",
+        "usual",
+    ]
+    assert known.key("roost") == Key("sk-roost")
+    assert str(known.default()) == "roost/wren"
+
+
+def test_configuration_goes_before_what_is_added() -> None:
+    nest = {"nest": ProviderConfig(base_url=BaseUrl("https://other.example/v1"))}
+    added = Added(
+        providers=nest, keys={"nest": Key("sk-other")}, chosen=Chosen(default="nest/wren")
+    )
+    known = providers(f"{NEST}[models]\ndefault = 'nest/heron'\n").extended(added)
+    found = known.find("nest")
+    assert found is not None
+    assert (found.base_url, known.key("nest")) == ("https://nest.example/v1", Key("sk-nest"))
+    assert str(known.default()) == "nest/heron"
+
+
+def test_added_server_takes_the_place_of_one_that_may_not_run() -> None:
+    ollama = {"ollama": ProviderConfig(base_url=BaseUrl("http://nest:11434/v1"))}
+    known = providers().extended(Added(providers=ollama))
+    found = known.find("ollama")
+    assert found is not None
+    assert (found.base_url, known.origin("ollama")) == ("http://nest:11434/v1", "api")
+    assert not known.may_be_added("local")
+
+
+def test_key_of_the_environment_is_not_sent_to_what_was_added() -> None:
+    own = {"mine": ProviderConfig(vendor="openai", base_url=BaseUrl("https://nest.example/v1"))}
+    known = providers("", OPENAI).extended(Added(providers=own))
+    assert known.key("mine") is None
+
+
+def test_adopted_providers_leave_a_target_as_it_was() -> None:
+    known = providers(NEST)
+    target = known.resolve("nest/heron")
+    known.adopt(known.copy().extended(ADDED))
+    assert str(known.resolve("roost/wren")) == "roost/wren"
+    assert known.resolve("nest/heron") == target

@@ -257,3 +257,16 @@ async def test_agent_whose_build_outlives_the_closing_is_released_after_its_turn
     assert len(scene.agents) == 0
     await turn.end()
     await turn.agent.closed.wait()
+
+
+async def test_renewal_gives_every_session_another_agent_and_lets_turns_finish() -> None:
+    scene = Scene()
+    idle = await scene.run(A)
+    async with scene.borrowed(B) as busy:
+        scene.agents.renew()
+        assert len(scene.agents) == 0
+        await settled()
+        assert (idle.closed.is_set(), busy.closed.is_set()) == (True, False)
+    await settled()
+    assert busy.closed.is_set()
+    assert await scene.run(A) is not idle

@@ -10,7 +10,7 @@ from roost.core.errors import StoreUnavailable
 from roost.core.events import Deltas, TextDelta
 from roost.core.ids import SessionId, Token, TurnId
 from roost.runtime.attempt import Attempt
-from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.checkpoint import Checkpoints, TickFigures
 from roost.store.leases import Lease
 from roost.store.work import Checkpoint, Tick
 
@@ -336,3 +336,17 @@ async def test_late_letting_go_leaves_a_newer_claim_alone(work: FakeWork) -> Non
         run.tick.let_go(lease(token=1))
         await work.next()
     assert work.held == [["session:1"]]
+
+
+async def test_ticks_are_counted(work: FakeWork) -> None:
+    checkpoints = Checkpoints(work, period=PERIOD, renew=NEVER)
+    assert checkpoints.figures == TickFigures()
+    first, second = attempt("trn_1"), attempt("trn_2")
+    for each in (first, second):
+        checkpoints.follow(each)
+        each.add(TextDelta("a"))
+    first.add(TextDelta("b"))
+    checkpoints.hold(lease(), never)
+    await checkpoints.flush()
+    figures = checkpoints.figures
+    assert (figures.ticks, figures.turns, figures.deltas, figures.leases) == (1, 2, 3, 1)

@@ -279,3 +279,14 @@ async def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
         with pytest.raises(StoreClosed):
             await engine.write(put("late"))
     assert await reopened(tmp_path, ["before", "deadly", "after", "late"]) == []
+
+
+async def test_commits_are_counted_with_what_they_hold(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        assert (engine.figures.commits, engine.figures.operations) == (0, 0)
+        await together(engine, put("a"), put("b"), put("c"))
+        figures = engine.figures
+        # What keeps the writer busy until all are there is one of its own.
+        assert (figures.commits, figures.operations, figures.waiting) == (2, 4, 0)
+        assert figures.seconds > 0
+        assert figures.log_pages > 0

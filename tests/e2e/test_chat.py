@@ -139,10 +139,11 @@ async def test_interrupt_keeps_what_was_said(
 
 
 async def test_folder_in_use_says_by_whom(roost: Roost) -> None:
-    async with roost.running():
+    async with terminal(roost) as here:  # which has the folder itself: there is no server
+        await here.prompt()
         refused = await roost("chat", "hi")
     assert (refused.code, refused.out) == (1, "")
-    assert "is in use by" in refused.err
+    assert f"is in use by process {here.process.pid}" in refused.err
 
 
 # In a terminal.

@@ -5,14 +5,17 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import apsw
 import uvloop
 
+from roost.client.connection import Ask, connected
+from roost.client.place import find
 from roost.core.config import Config
-from roost.core.errors import AddressUnusable, PortTaken, RoostError
+from roost.core.errors import AddressUnusable, PortTaken, RoostError, ServerUnreachable
 from roost.core.keys import Key
 from roost.http.server import bind
 from roost.llm.providers import LOCAL
@@ -26,6 +29,8 @@ _MB = 1_000_000
 
 # Earlier ones could lose a commit when a checkpoint reset the write-ahead log.
 _SQLITE_NEEDED = (3, 51, 3)
+
+_READY_SECONDS = 5.0
 
 _OTHER_FOLDER = "Choose another folder with --data."
 
@@ -50,6 +55,8 @@ def examine(
         yield from store(config.data)
         owner = holder(config.data)
         yield held_by(owner)
+        if owner is not None and owner.address is not None:
+            yield uvloop.run(server(config.data, owner.address))
     yield port(config.server.host, config.server.port, owner)
     yield uvloop.run(sandbox(config))
     yield uvloop.run(model(config, keys, environ))
@@ -180,8 +187,20 @@ def schema(version: int) -> Finding:
 def held_by(owner: Owner | None) -> Finding:
     if owner is None:
         return Finding("good", "In use by", "nobody")
-    where = f", {owner.address}" if owner.address else ""
-    return Finding("good", "In use by", f"{owner}{where}")
+    return Finding("good", "In use by", str(owner))
+
+
+async def server(folder: Path, address: str) -> Finding:
+    """Whether the server that has the folder can read and write it: only it may."""
+    try:
+        async with connected(partial(find, folder), patience=0) as connection:
+            await connection.fetch(Ask("GET", "/readyz", again=True, seconds=_READY_SECONDS))
+    except ServerUnreachable:
+        found = f"{address} does not answer"
+        return Finding("bad", "Server", found, "Look at its log; stop it and start it again.")
+    except RoostError as error:
+        return Finding("bad", "Server", f"{address} is not ready", str(error))
+    return Finding("good", "Server", f"{address}, ready")
 
 
 def port(host: str, number: int, owner: Owner | None) -> Finding:

@@ -164,6 +164,7 @@ class Identities:
         process ends, or another is made."""
         id, secret = new_token()
         self._local = (id, hash_of(secret.reveal()))
+        self._principals.forget()
         return secret
 
     async def _find_token(self, bearer: str) -> Known | None:

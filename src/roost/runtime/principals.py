@@ -64,5 +64,9 @@ class Principals:
         try:
             return await write
         finally:
-            self._changes += 1
-            self._kept.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Nothing counts any more that was known before."""
+        self._changes += 1
+        self._kept.clear()

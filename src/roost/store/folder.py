@@ -34,7 +34,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
         if not self.pid:
             return "a process that has not said its name yet"
         started = datetime.fromtimestamp(self.started_at / 1000, UTC).isoformat(" ", "seconds")
-        return f"process {self.pid} on {self.host}, started {started}"
+        where = f", at {self.address}" if self.address else ""
+        return f"process {self.pid} on {self.host}, started {started}{where}"
 
 
 def prepare(folder: Path) -> None:

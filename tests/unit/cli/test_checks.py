@@ -117,7 +117,7 @@ def test_schema_is_ours(version: int, state: str, found: str) -> None:
 def test_holder_is_named() -> None:
     assert checks.held_by(None).found == "nobody"
     assert checks.held_by(OWNER).found == (
-        "process 42 on nest, started 2023-11-14 22:13:20+00:00, http://127.0.0.1:7667"
+        "process 42 on nest, started 2023-11-14 22:13:20+00:00, at http://127.0.0.1:7667"
     )
 
 

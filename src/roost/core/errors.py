@@ -17,6 +17,7 @@ RoostError
 ├── SummaryFailed       a conversation could not be summed up
 ├── WorkspaceError      a workspace can't do it
 │   ├── AddressRefused      an address that agents may not reach
+│   ├── BrowserLost         its browser does not answer
 │   └── WorkspaceGone       it ended, with all that ran in it
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
@@ -142,6 +143,10 @@ class WorkspaceError(RoostError):
 
 class AddressRefused(WorkspaceError):
     """{address} can't be reached from here: {detail}"""
+
+
+class BrowserLost(WorkspaceError):
+    """The browser does not answer: {detail}"""
 
 
 class WorkspaceGone(WorkspaceError):

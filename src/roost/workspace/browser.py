@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from roost.core.errors import WorkspaceError
+from roost.core.errors import BrowserLost, WorkspaceError
 from roost.workspace.addresses import Guard
 from roost.workspace.proxy import Pass, Proxy
 
@@ -61,10 +61,6 @@ def unavailable(environ: Mapping[str, str]) -> str | None:
     return None
 
 
-class _Unusable(WorkspaceError):
-    """The browser does not answer: {detail}"""
-
-
 class Browser:
     """Belongs to one event loop. `home` is a folder that it may write to."""
 
@@ -89,7 +85,7 @@ class Browser:
         async with self._lock:
             try:
                 return await self._opened(await self._started())
-            except _Unusable:
+            except BrowserLost:
                 # Neither it nor its driver need say that they ended.
                 self._contexts.clear()
                 await self._stop()
@@ -143,7 +139,7 @@ class Browser:
                     permissions=[],
                 )
         except (Error, TimeoutError) as error:
-            raise _Unusable("Chromium opens no pages. Try again.") from error
+            raise BrowserLost("Chromium opens no pages. Try again.") from error
 
     async def _started(self) -> "Chromium":
         if self._closed:

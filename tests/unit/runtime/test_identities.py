@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
+from structlog.testing import capture_logs
 
 from roost.core.errors import (
     Conflict,
@@ -405,17 +406,16 @@ async def test_token_that_makes_no_sense_is_refused(
         await identities.create_token(bob.user.id, name="x", scopes=["read"])
 
 
-async def test_no_secret_is_logged(
-    identities: Identities, ada: Driver, capfd: pytest.CaptureFixture[str]
-) -> None:
-    link = await identities.link(ada.user.id)
-    cookie = (await identities.sign_in_with_link(link.reveal(), None)).secret
-    token = (await identities.create_token(ada.user.id, name="x", scopes=["read"])).secret
-    await identities.people.set_password(ada.user.id, RIGHT)
-    for name, password in (("Ada", WRONG), (RIGHT, "Ada")):
-        with pytest.raises(SignInRefused):
-            await by_password(identities, password, name=name)
-    logged = capfd.readouterr().err
+async def test_no_secret_is_logged(identities: Identities, ada: Driver) -> None:
+    with capture_logs() as logs:
+        link = await identities.link(ada.user.id)
+        cookie = (await identities.sign_in_with_link(link.reveal(), None)).secret
+        token = (await identities.create_token(ada.user.id, name="x", scopes=["read"])).secret
+        await identities.people.set_password(ada.user.id, RIGHT)
+        for name, password in (("Ada", WRONG), (RIGHT, "Ada")):
+            with pytest.raises(SignInRefused):
+                await by_password(identities, password, name=name)
+    logged = str(logs)
     assert "a browser signed in" in logged
     assert "a sign-in was refused" in logged
     for secret in (link.reveal(), cookie.reveal(), token.reveal(), RIGHT, WRONG):

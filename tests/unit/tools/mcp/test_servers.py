@@ -60,7 +60,7 @@ async def test_server_sees_nothing_of_roosts_environment(tmp_path: Path) -> None
     assert len(os.environ) > 8
     async with talking(tmp_path, birds=real()) as servers:
         seen = (await told(named(servers, "mcp_birds_environment"))).split()
-    assert set(seen) <= {"PATH", "LANG", "PWD", "LC_CTYPE", "SHLVL", "_", "OLDPWD"}
+    assert set(seen) <= {"PATH", "LANG", "PWD", "LC_CTYPE", "SHLVL", "_", "OLDPWD", "TMPDIR"}
 
 
 async def test_tool_asks_unless_it_only_reads(tmp_path: Path) -> None:

@@ -386,3 +386,12 @@ async def test_saved_output_can_not_be_changed_from_inside(boxed: Hands) -> None
     assert await boxed("wc -c </output/1.txt") == "100000\n"
     for attempt in ("echo x >/output/1.txt", "rm /output/1.txt", "ln -s /etc/passwd /output/2.txt"):
         assert "[exit status 1 " in await boxed(attempt)
+
+
+async def test_stopping_all_who_watch_over_it_frees_nobody(tmp_path: Path) -> None:
+    """Without a box they can be found, and are its own user's."""
+    async with hands_on(tmp_path, "local") as hands:
+        sleep = endless()
+        keeper = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+        await hands(f"(trap '' HUP INT TERM; {sleep}) & kill -STOP {keeper}; kill -STOP $PPID")
+        await until(lambda: not commands(sleep))

@@ -13,6 +13,8 @@ from roost.core.errors import WorkspaceError
 from roost.workspace.channel import Channel
 
 _DEADLINE = 10.0
+_KILL_SECONDS = 3.0
+"""Then its whole box goes, while whoever wants it killed still waits."""
 
 
 class Closable(Protocol):
@@ -82,7 +84,7 @@ class KeptChild:
         self._kills.append(answer)
         await self._ask(b"kill", *(b"%d" % pid for pid in spare))
         try:
-            async with asyncio.timeout(_DEADLINE):
+            async with asyncio.timeout(_KILL_SECONDS):
                 left = await answer
         except TimeoutError:
             left = 1

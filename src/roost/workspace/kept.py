@@ -15,6 +15,8 @@ from roost.workspace.inside.packets import LARGEST
 from roost.workspace.spawning import Launch, Spawner
 
 _DEADLINE = 10.0
+_CLOSE_SECONDS = 4.0
+"""Less than whoever closes a box waits for it: what has not ended by then is killed."""
 _MOST_PASSED = 60
 
 log = structlog.stdlib.get_logger()
@@ -120,7 +122,7 @@ class KeptBox:
             return
         self._channel.finish()
         try:
-            async with asyncio.timeout(_DEADLINE):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._ended.wait()
         except TimeoutError:
             log.warning("a box did not close and is killed", kind=self._kind)

@@ -159,6 +159,8 @@ class Shell:
         self._marked = asyncio.Event()
         self._between = b""
         self.tty.sink = self._hear_tty
+        # One that was killed marks nothing any more.
+        terminal.ended.add_done_callback(lambda _: self._marked.set())
 
     @classmethod
     async def open(cls, box: Box, *, directory: str, exported: str = "") -> "Shell":
@@ -276,7 +278,8 @@ class Shell:
     async def _drain(self) -> None:
         """Until all that the command printed has come through the terminal: the shell's word that
         it ended may be faster."""
-        self._marked.clear()
+        if self.is_alive:
+            self._marked.clear()
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_MARK_SECONDS):
                 text = secrets.token_hex(8)  # which no command can have known

@@ -110,8 +110,12 @@ class Spawner:
 
     def _reap(self) -> bool:
         try:
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                self._running.pop(ended[0], None)
+            while (ended := os.waitpid(-1, os.WNOHANG | os.WUNTRACED))[0]:
+                if os.WIFSTOPPED(ended[1]):
+                    # Without a box around them, what it keeps could do that to be kept no more.
+                    trees.signal_all(ended[:1], signal.SIGKILL)
+                else:
+                    self._running.pop(ended[0], None)
         except ChildProcessError:
             return False
         return True

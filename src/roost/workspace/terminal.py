@@ -86,6 +86,8 @@ class Terminal:
                 self._directory, self._exported = shell.directory, shell.exported
             if ran.process is not None or not shell.is_alive:
                 self._shell = None
+                if ran.process is None:
+                    await shell.close()  # it may have ended just after its command
                 await self._changed()
                 notes = (*notes, self._parting(ran))
             return msgspec.structs.replace(ran, notes=notes)

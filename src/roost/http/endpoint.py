@@ -47,6 +47,7 @@ from roost.http.calls import Call, Callers
 from roost.http.problems import Problem, ProblemError
 
 BODY_LIMIT = 1 << 20
+_LONGEST_SAID = 300
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Answer = Callable[[Request], Awaitable[Response]]
@@ -237,9 +238,18 @@ class _Reader:
         try:
             return decoder.decode(body)
         except msgspec.ValidationError as error:
-            raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is wrong: {error}.") from error
+            raise ProblemError(
+                HTTPStatus.BAD_REQUEST, f"The body is wrong: {_said(error)}."
+            ) from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProblemError(HTTPStatus.BAD_REQUEST, f"The body is not JSON: {error}.") from error
+            raise ProblemError(
+                HTTPStatus.BAD_REQUEST, f"The body is not JSON: {_said(error)}."
+            ) from error
+
+
+def _said(error: Exception) -> str:
+    """Without all that a stranger may have written into it."""
+    return str(error)[:_LONGEST_SAID]
 
 
 def _is_empty(request: Request) -> bool:
@@ -256,7 +266,9 @@ def _query(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"The query is wrong: {error}.") from error
+        raise ProblemError(
+            HTTPStatus.BAD_REQUEST, f"The query is wrong: {_said(error)}."
+        ) from error
 
 
 __all__ = ["Call", "Endpoint", "Header", "endpoint", "routes"]

@@ -1,0 +1,309 @@
+"""A whole Roost, served from a thread of its own: the owner has something of everything, Bob wants
+it, and whoever attacks speaks HTTP by hand."""
+
+import asyncio
+import http.client
+import socket
+import threading
+from collections.abc import Coroutine, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from roost.core.config import (
+    Config,
+    MemoryConfig,
+    ModelsConfig,
+    ProviderConfig,
+    ServerConfig,
+    WorkspacesConfig,
+)
+from roost.core.ids import SessionId, UserId
+from roost.core.keys import Key
+from roost.core.settings import BaseUrl
+from roost.core.turns import Turn, TurnState
+from roost.core.users import UserRole
+from roost.http.server import bind, serve
+from roost.runtime.account import Account
+from roost.testing.models import ModelServer, call, say, stall
+from roost.wiring import Roost, running
+from tests.engine import ASKS, FunctionTool
+
+T = TypeVar("T")
+
+SECONDS = 20
+SECRET = "a-canary-that-nobody-else-may-see"  # noqa: S105
+"""In everything that the owner has."""
+
+
+class Loop:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(SECONDS)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(SECONDS)
+        self._loop.close()
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401
+        return msgspec.json.decode(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+
+class Person(NamedTuple):
+    """`token` may do all that they may, `reader` only read; `cookie` is a browser's."""
+
+    id: UserId
+    token: str
+    reader: str
+    cookie: str
+
+
+class House:
+    port: int
+    roost: Roost
+    models: ModelServer
+    owner: Person
+    bob: Person
+    ids: dict[str, str]
+    """Of the owner's things, by the names that paths have for them."""
+
+    def __init__(self, folder: Path, *, server: ServerConfig | None = None) -> None:
+        self._folder = folder
+        self._server = server or ServerConfig()
+        self._loop = Loop()
+        self._stack = AsyncExitStack()
+        self._stop = asyncio.Event()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run(work)
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def close(self) -> None:
+        self.run(self._close())
+        self._loop.close()
+
+    # Moving in.
+
+    async def open(self) -> None:
+        enter = self._stack.enter_async_context
+        self.models = await enter(ModelServer())
+        self.models.otherwise(say("Good day."))
+        careful = FunctionTool("careful", _act, asks=ASKS)
+        self.roost = await enter(running(self._config(), {"test": Key("k")}, {}, tools=(careful,)))
+        await self._serve()
+        self.owner = await self._person((await self.roost.app.owner()).id)
+        # His token was an admin's once.
+        self.bob = await self._person(await self.user("Bob", "admin"))
+        await self.roost.identities.people.set_role(self.bob.id, "member")
+
+    def _config(self) -> Config:
+        url = BaseUrl(self.models.openai_url)
+        provider = ProviderConfig(vendor="compatible", base_url=url, models=("model",))
+        return Config(
+            data=self._folder,
+            server=self._server,
+            models=ModelsConfig(default="test/model"),
+            memory=MemoryConfig(),
+            workspaces=WorkspacesConfig(sandbox="none"),
+            providers={"test": provider},
+        )
+
+    async def _serve(self) -> None:
+        ready, listener = asyncio.Event(), bind("127.0.0.1", 0)
+        self.port = listener.getsockname()[1]
+        serving = serve(
+            self.roost.web(self._stop),
+            listener,
+            ready=ready.set,
+            stop=self._stop,
+            log_requests=False,
+        )
+        self._serving = asyncio.create_task(serving)
+        async with asyncio.timeout(SECONDS):
+            await ready.wait()
+
+    async def _close(self) -> None:
+        self._stop.set()
+        await self._serving
+        await self._stack.aclose()
+
+    async def user(self, name: str, role: UserRole = "member") -> UserId:
+        people = self.roost.identities.people
+        return (await people.create(name, role=role, time_zone="UTC", locale="en")).id
+
+    async def _person(self, user: UserId) -> Person:
+        identities = self.roost.identities
+        scopes = ("read", "chat", "admin")
+        token = await identities.create_token(user, name=f"{SECRET} token", scopes=scopes)
+        reader = await identities.create_token(user, name="reader", scopes=("read",))
+        link = await identities.link(user)
+        signed_in = await identities.sign_in_with_link(link.reveal(), f"{SECRET} browser")
+        return Person(
+            user, token.secret.reveal(), reader.secret.reveal(), signed_in.secret.reveal()
+        )
+
+    def furnish(self) -> None:
+        """Something of everything, for the owner."""
+        self.ids = self.run(self._furnish())
+
+    async def _furnish(self) -> dict[str, str]:
+        account = self.roost.app.of(self.owner.id)
+        blob = await account.files.keep(_bytes(SECRET.encode()), "text/plain")
+        talked = (await account.create(origin="web", title=SECRET)).id
+        first = await account.send(talked, SECRET)
+        await self.reached(account, first, "completed")
+        queued = await self._busy(account, talked)
+        approval = await self._asked(account)
+        fact = await account.memory.remember(SECRET)
+        rule = await account.decisions.add_rule("careful: " + SECRET, "allow")
+        await account.point("web", talked)
+        messages = await account.messages(talked)
+        tokens = await self.roost.identities.tokens(self.owner.id)
+        sign_ins = await self.roost.identities.sign_ins(self.owner.id)
+        return {
+            "session": talked,
+            "turn": queued.id,
+            "message": messages[0].id,
+            "epoch": "1",
+            "approval": approval,
+            "fact": fact.id,
+            "rule": rule.id,
+            "route": "web",
+            "file": blob.id,
+            "process": "1",
+            "token": tokens[0].id,
+            "sign_in": sign_ins[0].id,
+            "user": self.owner.id,
+            "provider": "test",
+            "model": "test/model",
+        }
+
+    async def _busy(self, account: Account, session: SessionId) -> Turn:
+        """A turn under way, and one that waits for it."""
+        self.models.plan(say(SECRET) + stall())
+        under_way = await account.send(session, SECRET)
+        await self.reached(account, under_way, "running")
+        return await account.send(session, SECRET)
+
+    async def _asked(self, account: Account) -> str:
+        self.models.plan(call("careful", {"text": SECRET}), model="model")
+        session = (await account.create(origin="web", title=SECRET)).id
+        turn = await account.send(session, SECRET)
+        await self.reached(account, turn, "waiting")
+        (approval,) = await account.decisions.pending()
+        return approval.id
+
+    async def reached(self, account: Account, turn: Turn, state: TurnState) -> None:
+        async with asyncio.timeout(SECONDS), account.watch(turn.session) as events:
+            while (await account.turn(turn.session, turn.id)).state != state:
+                await anext(events)
+
+    # Attacks.
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        body: object = None,
+        *,
+        token: str | None = None,
+        cookie: str | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+        data: bytes | None = None,
+    ) -> Answer:
+        """One request, with these headers and no others but what HTTP needs. A JSON body is given
+        by `body`, any other by `data`."""
+        sent = list(headers)
+        if body is not None:
+            data = msgspec.json.encode(body)
+            sent.append(("Content-Type", "application/json"))
+        if token is not None:
+            sent.append(("Authorization", f"Bearer {token}"))
+        if cookie is not None:
+            sent.append(("Cookie", f"roost={cookie}"))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            skip = any(name.lower() == "host" for name, _ in sent)
+            connection.putrequest(method, target, skip_host=skip, skip_accept_encoding=True)
+            for name, value in sent:
+                connection.putheader(name, value)
+            if data is not None or method in ("POST", "PUT", "PATCH"):
+                connection.putheader("Content-Length", str(len(data or b"")))
+            connection.endheaders(data)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            streams = found.get("content-type") == "text/event-stream"
+            return Answer(response.status, found, b"" if streams else response.read())
+        finally:
+            connection.close()
+
+    def raw(self, request: bytes) -> bytes:
+        """All that is answered to these bytes, until the server hangs up."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS) as connection:
+            connection.sendall(request)
+            answer = b""
+            try:
+                while chunk := connection.recv(65536):
+                    answer += chunk
+            except ConnectionError:
+                pass
+            return answer
+
+    def state(self) -> object:
+        """All that an attack could have changed of the owner's."""
+        return self.run(self._state())
+
+    async def _state(self) -> object:
+        account = self.roost.app.of(self.owner.id)
+        sessions = await account.sessions(limit=200)
+        return (
+            [(each.id, each.revision, each.ended_at, each.title) for each in sessions],
+            await account.decisions.pending(),
+            await account.decisions.rules(),
+            await account.memory.page(),
+            await account.current("web"),
+            [each.id for each in await self.roost.identities.tokens(self.owner.id)],
+            [each.id for each in await self.roost.identities.sign_ins(self.owner.id)],
+            await self.roost.identities.people.all(),
+        )
+
+
+async def _act(arguments: str, context: object) -> str:
+    return "done"
+
+
+async def _bytes(data: bytes) -> Any:  # noqa: ANN401
+    yield data
+
+
+@contextmanager
+def opened(folder: Path, *, server: ServerConfig | None = None) -> Generator[House]:
+    house = House(folder, server=server)
+    house.run(house.open())
+    try:
+        yield house
+    finally:
+        house.close()

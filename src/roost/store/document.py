@@ -38,8 +38,12 @@ _MessageId = Annotated[MessageId, msgspec.Meta(pattern=ids.MESSAGE_ID)]
 _TurnId = Annotated[TurnId, msgspec.Meta(pattern=ids.TURN_ID)]
 _ToolCallId = Annotated[ToolCallId, msgspec.Meta(pattern=ids.TOOL_CALL_ID)]
 _BlobId = Annotated[BlobId, msgspec.Meta(pattern=ids.BLOB_ID)]
-_Source = Annotated[str, msgspec.Meta(pattern=r"^(trn|ses)_[0-9a-z_]{1,64}(/[0-9]{1,15})?$(?!\n)")]
-"""Of usage: a turn, or a session and the epoch that a compaction opened."""
+_Source = Annotated[
+    str,
+    msgspec.Meta(pattern=r"^([a-z]{1,20}:)?(trn|ses)_[0-9a-z_]{1,64}(/[0-9]{1,15})?$(?!\n)"),
+]
+"""Of usage: a turn; a session and the epoch that a compaction opened; or what was done for a
+session besides, such as its title (`title:ses_...`)."""
 
 _DEPTH = 100
 """Of JSON that is kept as it is: whoever reads it later may be deep in calls of its own."""

@@ -58,6 +58,8 @@ async def rich(ada: Driver, session: SessionId) -> SessionId:
     await ada.history.undo(session, lease.token, (await ada.turns.of(session))[-1].id)
     await ada.store.leases.release(lease)
     await ada.compact(session)
+    for what in ("title", "compaction", "memory"):
+        await ada.usage.add(session, f"{what}:{session}", (Usage("p", "small", cost=1),))
     await ada.talk(session, "Go on", "Gladly")
     return session
 

@@ -393,5 +393,7 @@ async def test_stopping_all_who_watch_over_it_frees_nobody(tmp_path: Path) -> No
     async with hands_on(tmp_path, "local") as hands:
         sleep = endless()
         keeper = "$(cut -d' ' -f4 /proc/$PPID/stat)"
-        await hands(f"(trap '' HUP INT TERM; {sleep}) & kill -STOP {keeper}; kill -STOP $PPID")
+        started = f"until tr '\\0' ' ' </proc/$!/cmdline | grep -q '^{sleep}'; do :; done"
+        stopping = f"kill -STOP {keeper}; kill -STOP $PPID"
+        await hands(f"(trap '' HUP INT TERM; exec {sleep}) & {started}; {stopping}")
         await until(lambda: not commands(sleep))

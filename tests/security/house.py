@@ -114,9 +114,9 @@ class House:
         careful = FunctionTool("careful", _act, asks=ASKS)
         self.roost = await enter(running(self._config(), {"test": Key("k")}, {}, tools=(careful,)))
         await self._serve()
-        self.owner = await self._person((await self.roost.app.owner()).id)
+        self.owner = await self.person((await self.roost.app.owner()).id)
         # His token was an admin's once.
-        self.bob = await self._person(await self.user("Bob", "admin"))
+        self.bob = await self.person(await self.user("Bob", "admin"))
         await self.roost.identities.people.set_role(self.bob.id, "member")
 
     def _config(self) -> Config:
@@ -154,7 +154,7 @@ class House:
         people = self.roost.identities.people
         return (await people.create(name, role=role, time_zone="UTC", locale="en")).id
 
-    async def _person(self, user: UserId) -> Person:
+    async def person(self, user: UserId) -> Person:
         identities = self.roost.identities
         scopes = ("read", "chat", "admin")
         token = await identities.create_token(user, name=f"{SECRET} token", scopes=scopes)

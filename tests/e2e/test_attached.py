@@ -16,6 +16,7 @@ from roost.testing.models import ModelRequest, ModelServer, Reply, echo, say, st
 from tests.e2e import command
 from tests.e2e.chat_terminal import CTRL_C, CTRL_D, ENTER, terminal
 from tests.e2e.command import Roost
+from tests.e2e.test_http_tls import certificate
 
 SESSION = re.compile(r"ses_[0-9a-z]{26}")
 
@@ -92,6 +93,20 @@ async def test_second_server_says_where_the_first_is(roost: Roost) -> None:
         assert (second.code, second.out) == (1, "")
         assert f"in use by process {running.process.pid}" in second.err
         assert f"at {running.address}." in second.err
+
+
+async def test_server_with_a_certificate_is_known_by_it(roost: Roost, tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
+    roost.environ |= {"ROOST_SERVER_TLS_CERT": str(cert), "ROOST_SERVER_TLS_KEY": str(key)}
+    async with roost.running() as running:
+        assert (await roost("chat", "hi")).code == 0
+        assert (await roost("user", "link")).out.startswith(f"{running.address}/sign-in#")
+        left = data(roost) / FILE
+        text = left.read_text()
+        left.write_text(re.sub(r'"certificate":"..', '"certificate":"00', text))
+        refused = await roost("sessions", "list")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("The server can't be reached")
 
 
 # Talking.

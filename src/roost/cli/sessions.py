@@ -43,7 +43,7 @@ def list_sessions(
     where = SessionFilter(archived=archived, project=project, title=" ".join(words) or None)
 
     async def work(roost: Reached, out: Console) -> None:
-        found = await _listed(roost.account, where, limit)
+        found = await listed(roost.account, where, limit)
         if found:
             heads = ("Session", "Active", "State", "Turns", "Title")
             print_table(out, heads, [_row(each) for each in found])
@@ -54,14 +54,17 @@ def list_sessions(
     work_on(settings, work)
 
 
-async def _listed(account: Account, where: SessionFilter, limit: int) -> list[Session]:
+async def listed(
+    account: Account, where: SessionFilter, limit: int, *, page: int = _PAGE
+) -> list[Session]:
+    """So many, page by page."""
     found: list[Session] = []
     while limit > len(found):
-        wanted = min(_PAGE, limit - len(found))
+        wanted = min(page, limit - len(found))
         after = ListCursor(found[-1].active_at, found[-1].id) if found else None
-        page = await account.sessions(where, after=after, limit=wanted)
-        found += page
-        if len(page) < wanted:
+        more = await account.sessions(where, after=after, limit=wanted)
+        found += more
+        if len(more) < wanted:
             break
     return found
 

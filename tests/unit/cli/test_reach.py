@@ -1,0 +1,41 @@
+"""The way to Roost: its server if there is one, and the folder if not."""
+
+import asyncio
+from pathlib import Path
+
+from roost.cli.reach import attachable
+from roost.client.place import left_in
+from roost.core.clock import SystemClock
+from roost.core.keys import Key
+from roost.store.folder import OwnerLock, this_process
+
+TOKEN = Key("roost_something")
+DEADLINE = 20
+
+
+async def test_folder_without_a_server_is_opened_at_once(tmp_path: Path) -> None:
+    assert await attachable(tmp_path) is None
+    assert await attachable(tmp_path / "nothing") is None
+
+
+async def test_server_that_is_just_starting_is_waited_for(tmp_path: Path) -> None:
+    lock = OwnerLock(tmp_path, this_process("1", SystemClock().now()))
+    try:
+        finding = asyncio.create_task(attachable(tmp_path))
+        done, _ = await asyncio.wait([finding], timeout=0.2)
+        assert not done
+        with left_in(tmp_path, TOKEN):
+            lock.announce("http://127.0.0.1:7667")
+            place = await asyncio.wait_for(finding, DEADLINE)
+            assert place is not None
+            assert place.token == TOKEN
+    finally:
+        lock.release()
+
+
+async def test_process_that_serves_nobody_is_not_waited_for(tmp_path: Path) -> None:
+    lock = OwnerLock(tmp_path, this_process("1", SystemClock().now() - 60_000))
+    try:
+        assert await asyncio.wait_for(attachable(tmp_path), DEADLINE) is None
+    finally:
+        lock.release()

@@ -1,0 +1,145 @@
+"""`roost sessions` and `roost usage` on a folder that no server has."""
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from roost.cli.app import invoke
+from roost.cli.reach import reached
+from roost.cli.sessions import listed
+from roost.cli.usage import used_in
+from roost.core.clock import SystemClock
+from roost.core.config import Config
+from roost.core.ids import SessionId
+from roost.core.usage import Usage
+from roost.store.sessions import SessionFilter
+from tests.store_driver import Driver, opened
+
+
+class Desk:
+    """Runs commands on one data folder, and keeps what they say."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def ask(self, *words: str, code: int = 0) -> str:
+        assert invoke([*words, "--data", str(self.folder)]) == code
+        captured = self._capsys.readouterr()
+        return captured.err if code else captured.out
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path / "data", capsys)
+
+
+async def _talked(folder: Path, number: int) -> list[SessionId]:
+    """Sessions in which something was said and used, the oldest first."""
+    found: list[SessionId] = []
+    async with opened(folder, SystemClock()) as store:
+        (owner,) = await store.users.all()
+        driver = Driver(store, owner)
+        for each in range(number):
+            session = await driver.session()
+            await driver.talk(session, f"Say \x1b[2J{each}", "Said.")
+            await driver.usage.add(session, session, (Usage("nest", "heron", cost=2_000_000_000),))
+            found.append(session)
+    return found
+
+
+def talked(desk: Desk, number: int = 1) -> list[SessionId]:
+    assert desk.ask("sessions", "list") == "There are no sessions yet.\n"
+    return asyncio.run(_talked(desk.folder, number))
+
+
+def test_list_is_a_line_each_the_latest_first(desk: Desk) -> None:
+    made = talked(desk, 3)
+    lines = [line.split("  ") for line in desk.ask("sessions", "list").splitlines()]
+    assert [line[0] for line in lines] == made[::-1]
+    assert {(line[2], line[3], line[4]) for line in lines} == {("open", "1 turn", "untitled")}
+    assert len(desk.ask("sessions", "list", "--limit", "2").splitlines()) == 2
+    assert desk.ask("sessions", "list", "no", "such") == "No session is like that.\n"
+    assert desk.ask("sessions", "list", "--archived") == "No session is like that.\n"
+
+
+def test_list_goes_over_pages(desk: Desk) -> None:
+    made = talked(desk, 5)
+
+    async def found() -> list[SessionId]:
+        async with reached(Config(data=desk.folder), {}, {}) as roost:
+            four = await listed(roost.account, SessionFilter(), 4, page=3)
+            assert [each.id for each in four] == made[:0:-1]
+            return [each.id for each in await listed(roost.account, SessionFilter(), 9, page=2)]
+
+    assert asyncio.run(found()) == made[::-1]
+
+
+def test_what_was_said_can_not_steer_the_terminal(desk: Desk) -> None:
+    (session,) = talked(desk)
+    desk.ask("sessions", "rename", session, "A \x1b[2Jtitle")
+    for words in (("list",), ("show", session), ("search", "say")):
+        assert "\x1b" not in desk.ask("sessions", *words)
+    assert "Title    A [2Jtitle\n" in desk.ask("sessions", "show", session)
+
+
+def test_session_that_is_deleted_is_gone_with_its_files(desk: Desk) -> None:
+    (session,) = talked(desk)
+    files = desk.folder / "workspaces" / session / "files"
+    files.mkdir(parents=True)
+    assert desk.ask("sessions", "delete", session) == f"Deleted {session}, untitled.\n"
+    assert not files.exists()
+    assert desk.ask("sessions", "list") == "There are no sessions yet.\n"
+
+
+def test_export_comes_back_in_another_folder(desk: Desk, tmp_path: Path) -> None:
+    (session,) = talked(desk)
+    file = tmp_path / "herons.json"
+    assert desk.ask("sessions", "export", session, str(file)) == f"Wrote {session} to {file}.\n"
+    assert "exists. Choose a new name." in desk.ask(
+        "sessions", "export", session, str(file), code=2
+    )
+    other = ["--data", str(tmp_path / "other")]
+    assert invoke(["sessions", "import", str(file), *other]) == 0
+    assert invoke(["sessions", "show", session, *other]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("delete",), "Name what is to be deleted"),
+        (("import",), "Name what is to be imported"),
+        (("import", "nothing.json"), "nothing.json can't be read: no such file or directory."),
+        (("search", " "), "Say what to look for"),
+        (("rename", "ses_1", " "), "A title is a text of 1 to 500 characters."),
+    ],
+)
+def test_what_makes_no_sense_is_refused(desk: Desk, words: tuple[str, ...], said: str) -> None:
+    assert said in desk.ask("sessions", *words, code=2)
+
+
+def test_export_into_no_folder_is_refused(desk: Desk, tmp_path: Path) -> None:
+    (session,) = talked(desk)
+    nowhere = str(tmp_path / "no" / "where")
+    assert "can't be written" in desk.ask("sessions", "export", session, nowhere, code=2)
+
+
+def test_usage_is_by_day_and_model(desk: Desk) -> None:
+    assert desk.ask("usage") == "Nothing was used.\n"
+    talked(desk, 2)
+    (line,) = desk.ask("usage", "--days", "1").splitlines()
+    assert line.split("  ")[1:] == ["nest/heron", "2", "0", "0", "$4.0000"]
+    text = io.StringIO()
+    console = Console(
+        file=text, force_terminal=True, no_color=True, width=90, markup=False, highlight=False
+    )
+
+    async def done() -> None:
+        async with reached(Config(data=desk.folder), {}, {}) as roost:
+            await used_in(30)(roost, console)
+
+    asyncio.run(done())
+    assert text.getvalue().splitlines()[-1] == "2 model calls, 0 tokens, $4.0000."

@@ -17,6 +17,7 @@ from roost.core.ids import SessionId, TurnId
 from roost.core.messages import plain_text
 from roost.core.turns import ENDED, Turn
 from roost.testing.models import ModelRequest, ModelServer, Reply, say
+from tests.e2e import command
 from tests.e2e.chat_terminal import CTRL_D, ENTER, terminal
 from tests.e2e.command import Roost
 
@@ -173,3 +174,19 @@ async def test_conversation_goes_on_over_a_kill(roost: Roost, tmp_path: Path) ->
             assert screen.count("THE END") == 1
             here.type(CTRL_D)
             assert await here.over() == 0
+
+
+async def test_message_over_a_pipe_gets_its_answer_over_a_kill(roost: Roost) -> None:
+    async with roost.running() as running:
+        process = await roost.start("chat", "Tell me.")
+        assert process.stdout is not None
+        async with asyncio.timeout(DEADLINE):
+            begun = await process.stdout.readuntil(b"after the other")
+        await running.stop(signal.SIGKILL)
+    async with roost.running():
+        answered = await command.outcome(process)
+    assert (answered.code, begun[:8]) == (0, b"One word")
+    assert answered.out.endswith("THE END\n")
+    assert AWAY in answered.err
+    assert BACK in answered.err
+    assert "/retry" not in answered.err

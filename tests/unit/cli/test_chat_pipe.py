@@ -10,7 +10,7 @@ from roost.cli.chat.commands import Room
 from roost.cli.chat.keys import Signals
 from roost.cli.chat.pipe import Ends, Transcript, say
 from roost.core.errors import Conflict
-from roost.core.events import NoticeDelta, ReasoningDelta, TextDelta, TurnUpdated
+from roost.core.events import Cursor, Noticed, NoticeDelta, ReasoningDelta, TextDelta, TurnUpdated
 from roost.core.ids import TurnId
 from roost.runtime.account import Account
 from roost.testing import models
@@ -125,6 +125,23 @@ async def test_ctrl_c_stops_the_turn(room: Room, server: ModelServer, pipe: Pipe
     assert await saying == 130
     assert pipe.out == "One\n"
     assert pipe.err == "Stopped. What it said is kept.\n"
+
+
+def test_interruption_is_told_unless_it_goes_on(pipe: Pipe) -> None:
+    for event in (ended("interrupted", "crashed: Roost stopped."), ended("running")):
+        pipe.transcript.take(event)
+    pipe.transcript.conclude()
+    assert (pipe.err, pipe.transcript.over) == ("", False)
+    pipe.transcript.take(ended("interrupted", "crashed: Roost stopped."))
+    pipe.transcript.conclude()
+    assert pipe.err == "Roost stopped. Your message is kept. /continue or /retry.\n"
+
+
+def test_what_is_said_of_the_server_goes_beside_the_answer(pipe: Pipe) -> None:
+    for event in (streamed(TextDelta("One")), Noticed(Cursor(1, 1), "It is back.")):
+        pipe.transcript.take(event)
+    pipe.transcript.take(answered("One two"))
+    assert (pipe.out, pipe.err) == ("One two\n", "It is back.\n")
 
 
 async def test_question_that_nobody_can_answer_here_waits(

@@ -30,7 +30,7 @@ async def attached(way: Way) -> AsyncGenerator[AttachedAccount]:
         yield AttachedAccount(connection)
 
 
-@pytest.mark.contract("E2")
+@pytest.mark.contract("D1")
 async def test_message_whose_answer_is_lost_is_not_doubled(
     way: Way, account: Account, attached: AttachedAccount
 ) -> None:

@@ -28,6 +28,8 @@ from roost.core.ids import SessionId, TurnId
 from roost.core.turns import ENDED, TurnState
 
 INTERRUPTED = 130
+_SOON = 2.0
+"""Seconds after which an interrupted turn that does not go on has ended."""
 _ABANDONED = "The answer broke off and begins again. What was printed so far is not part of it."
 
 _PARKED = (
@@ -56,6 +58,7 @@ class Transcript:
         self._said = 0
         self._seen = 0
         self._whole = False
+        self._end = ""
 
     @property
     def over(self) -> bool:
@@ -73,7 +76,8 @@ class Transcript:
         elif isinstance(event, Changed | Snapshot):
             self._see(event)
         elif isinstance(event, Noticed):
-            self.close()
+            if self._out.isatty():  # elsewhere the answer goes on as if nothing had been
+                self.close()
             self._notes.print(harmless(event.text), style="dim")
 
     def close(self) -> None:
@@ -108,14 +112,22 @@ class Transcript:
                 self._notes.print(f"{_PARKED} Your message comes after it.")
 
     def _move(self, event: TurnUpdated) -> None:
-        self.state = event.state
+        self.state, self._end = event.state, ""
         if event.state not in ENDED and event.state != "waiting":
             return
         self.close()
         if event.state == "waiting":
             self._notes.print("The turn waits for your answer. `roost chat` takes it.")
-        elif text := words.turn_end(event.state, event.reason, self._said):
-            self._notes.print(text)
+            return
+        self._end = words.turn_end(event.state, event.reason, self._said)
+        if event.state != "interrupted":
+            self.conclude()
+
+    def conclude(self) -> None:
+        """Say how it ended. What was interrupted may go on by itself, and has not ended then."""
+        if self._end:
+            self._notes.print(self._end)
+        self._end = ""
 
     def _settle(self, text: str) -> None:
         """The message that takes the place of what was streamed; mostly it says the same."""
@@ -179,17 +191,28 @@ async def _follow(
 ) -> int:
     stopping = asyncio.create_task(_stop(account, session, transcript.turn, keys))
     try:
-        while not transcript.over:
+        while not transcript.over or await _may_go_on(feed, transcript):
             event = await feed.take()
             if event is None:
                 break
             transcript.take(event)
+        transcript.conclude()
         if transcript.state in ("cancelled", "removed"):
             return INTERRUPTED
         return 0 if transcript.state == "completed" else 1
     finally:
         stopping.cancel()
         await asyncio.wait([stopping])
+
+
+async def _may_go_on(feed: Feed, transcript: Transcript) -> bool:
+    """Whether something follows on an interruption: a server that was restarted goes on with what
+    it was doing."""
+    if transcript.state != "interrupted":
+        return False
+    done, _ = await asyncio.wait([waiting := asyncio.ensure_future(feed.ready())], timeout=_SOON)
+    waiting.cancel()
+    return bool(done)
 
 
 async def _stop(account: Account, session: SessionId, turn: TurnId, keys: Signals) -> None:

@@ -22,7 +22,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def allowed(self) -> Allowed:
-        return "by default" if self.rule is None else "by rule"
+        if self.rule is None:
+            return "by default"
+        return "by tool" if self.rule.pattern is None else "by rule"
 
 
 def decide(tool: str, intent: Intent | None, rules: Sequence[Rule]) -> Verdict:

@@ -107,7 +107,9 @@ async def running(
     if not at_rest:
         work += [recovery.run(), memory.run()]
     if workspaces is not None and not at_rest:
-        work.append(WorkspaceCare(workspaces, store, turns, hub).run())
+        care = WorkspaceCare(workspaces, store, turns, hub)
+        turns.observers.append(care.finished)
+        work.append(care.run())
     loops = [asyncio.create_task(each) for each in work]
     try:
         await recovery.begin()

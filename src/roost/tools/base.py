@@ -29,9 +29,9 @@ class ToolOutput(msgspec.Struct, frozen=True):
         return cls((TextPart(text.encode("utf-8", "replace").decode()),), error)
 
 
-Allowed = Literal["by default", "by rule", "by a person"]
-"""Who let a call run. A rule is about what a command says, so what it lets through must not mean
-something else here: it runs in a fresh shell."""
+Allowed = Literal["by default", "by rule", "by tool", "by a person"]
+"""Who let a call run. A rule with a pattern is about what a command says, so what it lets through
+must not mean something else here: it runs in a fresh shell. `by tool` is a rule for all of it."""
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from roost.core.clock import Clock
 from roost.core.errors import WorkspaceError
 from roost.tools.base import Intent, Tool, ToolContext, ToolError
 from roost.tools.schema import tool
+from roost.tools.terminal import LOCAL, NETWORK
 from roost.workspace.processes import Process, ProcessView
 from roost.workspace.workspace import Workspace
 from roost.workspace.workspaces import Workspaces
@@ -21,7 +22,6 @@ _DOES = {
     "write": "Type to a process",
     "kill": "End a process",
 }
-_LOCAL = "It would run on this machine itself: nothing keeps it in a box."
 _ANSWER = 1.0
 """Seconds for an answer to what was typed."""
 
@@ -64,12 +64,16 @@ class ProcessesTool:
     ) -> Intent:
         """What is typed to a shell is a command like any other."""
         workspace = await self._workspaces.of(context.user, context.session)
+        try:
+            network = action == "write" and workspace.processes.find(id).network
+        except WorkspaceError as error:
+            raise ToolError(str(error)) from error
         local = workspace.kind == "local"
         return Intent(
             does=_DOES[action],
             subject=f"{id} {text}".strip(),
-            asks=action == "write" and local,
-            why=_LOCAL if local else "",
+            asks=action == "write" and (local or network),
+            why=LOCAL if local else NETWORK if network else "",
             workspace=workspace.id,
         )
 

@@ -16,8 +16,8 @@ LONGEST = 100_000
 """Bytes of a command: what the kernel takes as one argument, with room to spare."""
 LONGEST_WAIT = 600
 
-_NETWORK = "It would have network access, this machine's own services included."
-_LOCAL = "It would run on this machine itself: nothing keeps it in a box."
+NETWORK = "It would have network access, this machine's own services included."
+LOCAL = "It would run on this machine itself: nothing keeps it in a box."
 
 
 class TerminalTool:
@@ -43,6 +43,8 @@ class TerminalTool:
         fresh shell."""
         _check(command)
         workspace = await self._workspaces.of(context.user, context.session)
+        if context.approval is not None and context.approval.workspace != workspace.id:
+            raise ToolError("The workspace that was asked about has ended. Ask again.")
         with workspace.used():
             try:
                 ran = await _ran(
@@ -75,7 +77,7 @@ class TerminalTool:
             subject=command,
             command=True,
             asks=local or network,
-            why=_LOCAL if local else _NETWORK if network else "",
+            why=LOCAL if local else NETWORK if network else "",
             directory=as_text(workspace.terminal.directory),
             workspace=workspace.id,
         )

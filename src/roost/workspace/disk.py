@@ -22,9 +22,12 @@ Stop = Callable[[str], Awaitable[None]]
 
 
 class _Tenant(msgspec.Struct):
-    folder: Path
+    folders: tuple[Path, ...]
     stop: Stop
     size: int | None = None
+
+    def measure(self) -> int:
+        return sum(map(size_of, self.folders))
 
 
 class DiskFloor:
@@ -42,10 +45,10 @@ class DiskFloor:
         return await asyncio.to_thread(free, self._folder) - size >= self._floor
 
     @contextmanager
-    def let(self, folder: Path, stop: Stop) -> Generator[None]:
-        """Meanwhile someone may write to a folder; `stop` is called with the reason if that fills
-        the disk."""
-        tenant = _Tenant(folder, stop)
+    def let(self, folders: tuple[Path, ...], stop: Stop) -> Generator[None]:
+        """Meanwhile someone may write to these folders; `stop` is called with the reason if that
+        fills the disk."""
+        tenant = _Tenant(folders, stop)
         self._tenants.append(tenant)
         self._let.set()
         try:
@@ -59,13 +62,22 @@ class DiskFloor:
         """Watch, until cancelled; without tenants there is nothing to watch."""
         while True:
             await self._let.wait()
-            for tenant in [tenant for tenant in self._tenants if tenant.size is None]:
-                tenant.size = await asyncio.to_thread(size_of, tenant.folder)
-            room = await asyncio.to_thread(free, self._folder)
-            self._say(room)
-            if room < self._floor:
-                await self._stop_largest()
-            await asyncio.sleep(_SOON if room < self._floor * _NEAR else _USUALLY)
+            try:
+                near = await self._look()
+            except Exception:
+                log.exception("the disk could not be looked at; trying again")
+                near = False
+            await asyncio.sleep(_SOON if near else _USUALLY)
+
+    async def _look(self) -> bool:
+        """Whether it may be full soon."""
+        for tenant in [tenant for tenant in self._tenants if tenant.size is None]:
+            tenant.size = await asyncio.to_thread(tenant.measure)
+        room = await asyncio.to_thread(free, self._folder)
+        self._say(room)
+        if room < self._floor:
+            await self._stop_largest()
+        return room < self._floor * _NEAR
 
     def _say(self, room: int) -> None:
         low = room < self._floor
@@ -74,15 +86,16 @@ class DiskFloor:
         self._low = low
 
     async def _stop_largest(self) -> None:
-        """The one that has grown most since it was last looked at. If nobody grows there is nobody
-        to stop: what fills the disk comes from elsewhere."""
+        """The one that has grown most since it was last looked at; those who share its folder are
+        as large. If nobody grows there is nobody to stop: what fills the disk comes from elsewhere.
+        """
         growth: list[tuple[int, _Tenant]] = []
         for tenant in list(self._tenants):
-            size = await asyncio.to_thread(size_of, tenant.folder)
+            size = await asyncio.to_thread(tenant.measure)
             growth.append((size - (size if tenant.size is None else tenant.size), tenant))
             tenant.size = size
-        grown, largest = max(growth, key=lambda pair: pair[0], default=(0, None))
-        if largest is None or grown <= 0:
+        grown = max([each for each, _ in growth], default=0)
+        if grown <= 0:
             return
         floor = self._floor // _MB
         reason = (
@@ -90,10 +103,16 @@ class DiskFloor:
             f"{grown // _MB} MB. Remove what is not needed."
         )
         log.warning("a workspace is stopped, for it fills the disk", written_mb=grown // _MB)
-        try:
-            await largest.stop(reason)
-        except Exception:
-            log.exception("a workspace that fills the disk could not be stopped")
+        for each, tenant in growth:
+            if each == grown:
+                await _stopped(tenant, reason)
+
+
+async def _stopped(tenant: _Tenant, reason: str) -> None:
+    try:
+        await tenant.stop(reason)
+    except Exception:
+        log.exception("a workspace that fills the disk could not be stopped")
 
 
 def free(folder: Path) -> int:

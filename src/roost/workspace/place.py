@@ -87,14 +87,11 @@ class Place:
             for path in self.scratch.iterdir():
                 _remove(path)
 
-    def remove(self) -> None:
-        """All of it. Renamed first: half a workspace is never found again."""
+    def put_aside(self) -> None:
+        """From here on there is no such workspace; `remove_leavings` does the rest."""
         gone = self._root / f"{_GONE}{self.folder.name}-{os.urandom(4).hex()}"
-        try:
+        with contextlib.suppress(FileNotFoundError):
             self.folder.rename(gone)
-        except FileNotFoundError:
-            return
-        _remove(gone)
 
     def read_trace(self) -> Trace | None:
         try:
@@ -127,7 +124,7 @@ def owners_of(root: Path) -> Iterator[int]:
 
 
 def remove_leavings(root: Path) -> None:
-    """What was being removed when Roost last stopped."""
+    """What was put aside, now or before Roost last stopped."""
     for path in root.glob(f"{_GONE}*"):
         _remove(path)
 

@@ -47,8 +47,10 @@ class Process:
         *,
         since: int,
         notify: bool,
+        network: bool,
     ) -> None:
         self.id = id
+        self.network = network
         self.command = command
         self.output = output
         self.since = since
@@ -170,9 +172,17 @@ class Processes:
         *,
         since: int,
         notify: bool,
+        network: bool = False,
     ) -> Process:
         process = Process(
-            f"p{next(self._ids)}", command, home, output, work, since=since, notify=notify
+            f"p{next(self._ids)}",
+            command,
+            home,
+            output,
+            work,
+            since=since,
+            notify=notify,
+            network=network,
         )
         self._all[process.id] = process
         watch = asyncio.create_task(self._watched(process))

@@ -99,7 +99,7 @@ class Terminal:
         box = await self._box(network=network)
         fresh = await Fresh.open(box, command, directory=self.directory)
         output = Output(self._saved, show)
-        return await self._ran(command, fresh, output, wait=wait, notify=notify)
+        return await self._ran(command, fresh, output, wait=wait, notify=notify, network=network)
 
     async def start(
         self, command: str, *, show: Show, notify: bool, network: bool, exported: bool
@@ -113,7 +113,9 @@ class Terminal:
             box, command, directory=self.directory, exported=variables, jobs=True
         )
         output = Output(self._saved, show)
-        return await self._ran(command, fresh, output, wait=_AT_ONCE, notify=notify)
+        return await self._ran(
+            command, fresh, output, wait=_AT_ONCE, notify=notify, network=network
+        )
 
     async def close(self) -> None:
         shell, self._shell = self._shell, None
@@ -155,7 +157,14 @@ class Terminal:
         return shell, notes
 
     async def _ran(
-        self, command: str, home: Home, output: Output, *, wait: float, notify: bool
+        self,
+        command: str,
+        home: Home,
+        output: Output,
+        *,
+        wait: float,
+        notify: bool,
+        network: bool = False,
     ) -> Ran:
         began, since = monotonic(), self._clock.now()
         work = asyncio.create_task(home.run(command, output))
@@ -173,7 +182,9 @@ class Terminal:
             await output.close()
             text = output.take()
             return Ran(text=text, status=finished.status, seconds=seconds)
-        process = await self._processes.add(command, home, output, work, since=since, notify=notify)
+        process = await self._processes.add(
+            command, home, output, work, since=since, notify=notify, network=network
+        )
         await output.settle()
         return Ran(text=output.take(), status=None, seconds=seconds, process=process.id)
 

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 import msgspec
@@ -158,11 +159,17 @@ class Workspace:
                 await _closed("box", opened)
             self._check()
             if not self._boxes and self._floor is not None:
-                self._tenancy.enter_context(self._floor.let(self._place.folder, self.stop))
+                self._tenancy.enter_context(self._floor.let(self._writes_to(), self.stop))
             self._boxes[network] = opened
         if found is not None:
             await _closed("box", found)
         return opened
+
+    def _writes_to(self) -> tuple[Path, ...]:
+        """Where its disk goes: its own folder, that of whose files it works on, and others."""
+        lent = self.ground.home.host.parent
+        others = [each.host for each in self.ground.folders[1:] if each.writable]
+        return tuple(dict.fromkeys([self._place.folder, lent, *others]))
 
     async def attached(self, name: str, make: Callable[[], Awaitable[R]]) -> R:
         """What lives and is closed with the workspace, made when first asked for. A name is always

@@ -74,6 +74,7 @@ class Workspaces:
         self._live: dict[SessionId, Workspace] = {}
         self._closing: dict[SessionId, asyncio.Task[None]] = {}
         self._making = asyncio.Lock()
+        self._tidying = asyncio.Lock()
         self._owners: set[int] | None = None
         self._is_closed = False
 
@@ -105,7 +106,13 @@ class Workspaces:
         await self.end(session)
         place = Place(self._folder, session)
         async with self._making:
-            await asyncio.to_thread(place.remove)
+            await asyncio.to_thread(place.put_aside)
+        await self.tidy()
+
+    async def tidy(self) -> None:
+        """Remove what was put aside. That may take long, and holds up nobody."""
+        async with self._tidying:
+            await asyncio.to_thread(remove_leavings, self._folder)
 
     async def stored(self) -> frozenset[SessionId]:
         """The sessions that have files here."""
@@ -216,7 +223,6 @@ class Workspaces:
         """Under root every workspace is a user of its own, so that what is counted by user is
         counted by workspace. `local` runs as whoever Roost is."""
         if self._owners is None:
-            remove_leavings(self._folder)
             self._owners = set(owners_of(self._folder))
         if os.geteuid() != 0 or self._sandbox is None or self._sandbox.kind == "local":
             return place.prepare(None)

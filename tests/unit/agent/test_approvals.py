@@ -45,6 +45,13 @@ def test_rule_for_a_whole_tool_holds_for_all_it_does() -> None:
     assert decide("terminal", command("ls"), rules(allow=["processes"])).decision == "ask"
 
 
+def test_rule_says_by_what_it_allowed() -> None:
+    line = command("git status")
+    assert decide("terminal", line, rules(allow=["terminal"])).allowed == "by tool"
+    assert decide("terminal", line, rules(allow=["terminal: git *"])).allowed == "by rule"
+    assert decide("terminal", command("ls", asks=False), []).allowed == "by default"
+
+
 def test_addresses_and_paths_are_matched_as_a_whole() -> None:
     wiki = rules(deny=["fetch: https://wiki.example/*"])
     assert decide("fetch", page("https://wiki.example/a"), wiki).decision == "deny"

@@ -180,7 +180,18 @@ async def test_line_that_a_terminal_would_cut_is_refused(hands: Hands) -> None:
 
 async def test_typing_is_asked_for_where_nothing_keeps_it_in_a_box(hands: Hands) -> None:
     workspace = await hands.workspace()
+    await hands("read x", background=True)
     typed = await hands.intends_to("write", id="p1", text="rm -r nest\n")
     assert (typed.subject, typed.workspace) == ("p1 rm -r nest", workspace.id)
     assert typed.asks is (workspace.kind == "local")
     assert not (await hands.intends_to("poll", id="p1")).asks
+
+
+async def test_typing_to_what_has_network_is_asked_for(tmp_path: Path, clock: FakeClock) -> None:
+    async with hands_on(tmp_path, "bubblewrap", clock) as hands:
+        await hands("read x", background=True, network=True)
+        typed = await hands.intends_to("write", id="p1", text="curl nest\n")
+        assert typed.asks
+        assert "network" in typed.why
+        with pytest.raises(ToolError, match="there is no process"):
+            await hands.intends_to("write", id="p9", text="x")

@@ -92,12 +92,33 @@ async def test_whoever_has_grown_most_is_stopped(tmp_path: Path) -> None:
         for name in ("still", "slow", "fast", "other"):
             folder = tmp_path / name
             folder.mkdir()
-            stack.enter_context(floor.let(folder, lambda why, name=name: stop(name, why)))
+            stack.enter_context(floor.let((folder,), lambda why, name=name: stop(name, why)))
         async with watching(floor):
             await grow_until(tmp_path / "other", first)
             async with asyncio.timeout(DEADLINE):
                 await second.wait()
     assert stopped == ["other", "fast"]
+
+
+async def test_those_who_share_what_fills_the_disk_are_stopped_together(tmp_path: Path) -> None:
+    stopped: list[str] = []
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    both = asyncio.Event()
+
+    async def stop(name: str, reason: str) -> None:
+        stopped.append(name)
+        if len(stopped) == 2:
+            both.set()
+
+    floor = DiskFloor(tmp_path, free(tmp_path) * 2)
+    with ExitStack() as stack:
+        for folder in (shared, own):
+            folder.mkdir()
+        for name, folders in (("caller", (shared,)), ("subagent", (own, shared))):
+            stack.enter_context(floor.let(folders, lambda why, name=name: stop(name, why)))
+        async with watching(floor):
+            await grow_until(shared, both)
+    assert sorted(stopped[:2]) == ["caller", "subagent"]
 
 
 async def test_nobody_is_stopped_while_there_is_room(tmp_path: Path) -> None:
@@ -107,7 +128,7 @@ async def test_nobody_is_stopped_while_there_is_room(tmp_path: Path) -> None:
         stopped.append(reason)
 
     floor = DiskFloor(tmp_path, 0)
-    with floor.let(tmp_path, stop):
+    with floor.let((tmp_path,), stop):
         async with watching(floor):
             grow(tmp_path, MB)
             assert await floor.has_room()
@@ -122,7 +143,7 @@ async def test_failure_to_stop_one_does_not_end_the_watch(tmp_path: Path) -> Non
         (second if first.is_set() else first).set()
         raise RuntimeError(reason)
 
-    with floor.let(tmp_path, fail):
+    with floor.let((tmp_path,), fail):
         async with watching(floor):
             await grow_until(tmp_path, second)
 
@@ -160,7 +181,7 @@ async def test_box_that_fills_a_disk_is_closed_before_it_is_full(small_disk: Pat
             reasons.append(reason)
             await box.close()
 
-        with floor.let(home, stop):
+        with floor.let((home,), stop):
             script = "while :; do head -c 200000 /dev/zero >> file; sleep 0.02; done"
             child = await begin(box, "/bin/sh", "-c", script)
             async with asyncio.timeout(DEADLINE):

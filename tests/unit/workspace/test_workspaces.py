@@ -411,4 +411,5 @@ async def test_what_was_being_removed_at_a_crash_goes(tmp_path: Path) -> None:
         await hands.workspaces.close()
         hands.again(None)
         await hands.workspace()
+        await hands.workspaces.tidy()
         assert names(hands.folder) == {hands.session}

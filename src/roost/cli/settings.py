@@ -8,9 +8,10 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from roost.core.config import Config, ConfigFile, load, load_keys, xdg_folder
+from roost.core.config import Config
 from roost.core.errors import ConfigError
 from roost.core.keys import Key
+from roost.core.loading import ConfigFile, load, load_keys, xdg_folder
 
 
 def flag(metavar: str, help: str) -> Parameter:

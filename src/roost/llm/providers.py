@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from roost.core.config import Config, ProviderConfig, read_key
+from roost.core.config import Config, ProviderConfig
 from roost.core.errors import ConfigError, InvalidInput, RoostError
 from roost.core.keys import Key
+from roost.core.loading import read_key
 from roost.core.settings import Given, VendorName, WireName
 from roost.llm.profiles import VENDORS, Profile, Vendor, profile_for, vendor_named
 

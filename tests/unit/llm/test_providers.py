@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.config import ConfigFile, ProviderConfig, load, load_keys
+from roost.core.config import ProviderConfig
 from roost.core.errors import ConfigError, InvalidInput
 from roost.core.keys import Key
+from roost.core.loading import ConfigFile, load, load_keys
 from roost.core.settings import BaseUrl
 from roost.llm.profiles import VENDORS
 from roost.llm.providers import Added, Chosen, Providers

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.config import (
-    VARIABLES,
     Config,
-    ConfigFile,
     McpConfig,
     MemoryConfig,
     PriceConfig,
@@ -16,12 +14,10 @@ from roost.core.config import (
     ToolsConfig,
     WebConfig,
     WorkspacesConfig,
-    load,
-    load_keys,
-    xdg_folder,
 )
 from roost.core.errors import ConfigError, SettingWrong
 from roost.core.keys import Key
+from roost.core.loading import VARIABLES, ConfigFile, load, load_keys, xdg_folder
 from roost.core.settings import BaseUrl, Count, Dollars, ScopeName, VariableName, duration
 
 HOME = {"HOME": "/home/wren"}

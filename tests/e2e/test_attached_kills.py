@@ -172,6 +172,7 @@ async def test_conversation_goes_on_over_a_kill(roost: Roost, tmp_path: Path) ->
             await here.until("THE END")
             screen = await here.prompt()
             assert screen.count("THE END") == 1
+            assert "/retry" not in screen
             here.type(CTRL_D)
             assert await here.over() == 0
 

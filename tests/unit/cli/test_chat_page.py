@@ -254,8 +254,18 @@ def test_end_that_is_no_answer_is_explained(
     paper: Paper, state: TurnState, reason: str | None, said: str
 ) -> None:
     partial = message("assistant", "One two", position=2, partial=True)
-    shown = paper.take(streamed(TextDelta("One two")), added(partial), ended(state, reason))
-    assert shown == f"One two\n\n{said}"
+    paper.take(streamed(TextDelta("One two")), added(partial), ended(state, reason))
+    paper.page.pause()
+    assert paper.shown == f"One two\n\n{said}"
+
+
+def test_interruption_is_told_unless_it_goes_on(paper: Paper) -> None:
+    paper.take(ended("interrupted", "crashed: Roost stopped."))
+    assert paper.page.interrupted
+    assert paper.take(ended("running"), answered("Yes.")) == "Yes."
+    assert not paper.page.interrupted
+    paper.page.pause()
+    assert paper.shown == "Yes."
 
 
 def test_turn_that_said_nothing_keeps_the_message(paper: Paper) -> None:

@@ -66,6 +66,7 @@ class Page:
         self._preparing = ""
         # Of the turn under way.
         self._said = 0
+        self._interruption = ""
         self._calls: dict[ToolCallId, ToolCall] = {}
         self._started: dict[ToolCallId, float] = {}
         self._output: dict[ToolCallId, str] = {}
@@ -85,6 +86,7 @@ class Page:
         that could still change."""
         self._settle_text()
         self._settle_thought()
+        self._settle_interruption()
         self._since = None
         self._live.clear()
 
@@ -97,6 +99,11 @@ class Page:
     def typed(self) -> None:
         """There was one, and what was typed stays."""
         self._last = "typed"
+
+    @property
+    def interrupted(self) -> bool:
+        """A turn was, and may go on by itself: what is to be said of it waits until `pause`."""
+        return bool(self._interruption)
 
     @property
     def patience(self) -> float:
@@ -169,6 +176,8 @@ class Page:
                 self._forget_attempt()
             elif isinstance(event, TurnUpdated) and event.state in ENDED:
                 self._turn_ended(event)
+            elif isinstance(event, TurnUpdated):
+                self._interruption = ""  # it goes on
 
     def _message(self, message: Message) -> None:
         if message.position <= self._seen:
@@ -218,9 +227,17 @@ class Page:
         self._settle_text()
         self._settle_thought()
         self._calls, self._started, self._output = {}, {}, {}
-        if text := words.turn_end(event.state, event.reason, self._said):
+        text = words.turn_end(event.state, event.reason, self._said)
+        if event.state == "interrupted":
+            self._interruption = text
+        elif text:
             self._print(Text(text, "" if event.state != "completed" else "dim"), kind="block")
         self._said = 0
+
+    def _settle_interruption(self) -> None:
+        if self._interruption:
+            self._print(Text(self._interruption), kind="block")
+        self._interruption = ""
 
     def _rewound(self) -> None:
         begun = bool(self._shown) or self._thinking_since is not None

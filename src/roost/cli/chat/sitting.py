@@ -26,6 +26,8 @@ _DECISIONS: dict[str, tuple[Decision, Keep]] = {
 }
 
 
+_SOON = 2.0
+"""Seconds after which an interrupted turn that does not go on has ended."""
 _ALLOW = "Allow it? yes, session, always or no: "
 
 
@@ -111,7 +113,7 @@ class Sitting:
         self._page.begin()
         cancelling: asyncio.Task[None] | None = None
         try:
-            while self._standing.busy:
+            while self._standing.busy or await self._may_go_on():
                 if (question := self._standing.question) is not None and cancelling is None:
                     cancelling = await self._answer(question)
                     self._page.begin()
@@ -128,6 +130,16 @@ class Sitting:
             self._page.pause()
             if cancelling is not None:
                 await _dismiss([cancelling])
+
+    async def _may_go_on(self) -> bool:
+        """Whether something follows on an interruption: a server that was restarted goes on with
+        what it was doing."""
+        if not self._page.interrupted or self._keys.stop.is_set():
+            return False
+        await self._first(
+            self._feed.ready(), self._keys.stop.wait(), self._keys.leave.wait(), within=_SOON
+        )
+        return self._feed.is_ready or self._keys.leave.is_set()
 
     async def _happening(self) -> None:
         """One event, or a signal, or a little time."""

@@ -11,7 +11,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 20.0
 HEAD_BYTES = 64 << 10
-"""Of a request's first line and headers, which uvicorn would collect without end."""
+"""Of a request's first line and headers, or of what comes between the pieces of its body and after
+them: uvicorn would collect either without end."""
 PATIENCE = 30.0
 REST_SECONDS = 5.0
 
@@ -46,7 +47,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._head_bytes += len(data)
         super().data_received(data)
-        if self._head is not None and self._head_bytes > HEAD_BYTES:
+        if self._head_bytes > HEAD_BYTES and (self._head is not None or not self._asked):
             self._hang_up()
 
     def pause_writing(self) -> None:
@@ -64,9 +65,18 @@ class Connection(HttpToolsProtocol):
         self._await_head()
         self.scope["extensions"] = {_KEY: {"abort": self._hang_up}}
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """What follows a body is no header: a proxy of ours has not looked at it."""
+        if self._head is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._head_came()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._asked = True

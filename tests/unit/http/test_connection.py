@@ -52,6 +52,51 @@ async def test_large_body_is_no_large_head(served: Served) -> None:
     writer.close()
 
 
+IN_PIECES = (
+    b"POST /api/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"2\r\n{}\r\n0\r\nX-More: ", b"2\r\n{}\r\n2;"], ids=["trailer", "extension"]
+)
+async def test_who_says_too_much_beside_a_body_is_hung_up_on(served: Served, sent: bytes) -> None:
+    reader, writer = await opened(served)
+    writer.write(IN_PIECES + sent)
+    try:
+        async with asyncio.timeout(10):
+            for _ in range(1000):
+                writer.write(b"x" * connection.HEAD_BYTES)
+                await writer.drain()
+            pytest.fail("nobody hung up")
+    except ConnectionError:
+        pass
+    assert await rest(reader) == b""
+    writer.close()
+
+
+async def test_body_in_small_pieces_is_no_large_head(served: Served) -> None:
+    reader, writer = await opened(served)
+    writer.write(IN_PIECES + b"2\r\n{}\r\n")
+    for _ in range(2 * connection.HEAD_BYTES // 6):
+        writer.write(b"1\r\n \r\n")
+    await writer.drain()
+    writer.write(b"0\r\n\r\n" + REQUEST + b"Connection: close\r\n\r\n")
+    answers = await rest(reader)
+    assert answers.startswith(b"HTTP/1.1 400 ")
+    assert b"HTTP/1.1 200 OK" in answers
+    writer.close()
+
+
+async def test_what_follows_a_body_is_no_header(served: Served) -> None:
+    reader, writer = await opened(served)
+    writer.write(IN_PIECES + b"2\r\n{}\r\n0\r\nHost: elsewhere\r\n\r\n")
+    async with asyncio.timeout(10):
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")
+    writer.close()
+
+
 async def test_who_goes_on_after_the_answer_is_hung_up_on_in_the_end(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

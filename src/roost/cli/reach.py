@@ -27,8 +27,8 @@ from roost.core.keys import Key
 from roost.store.folder import Owner, holder
 from roost.wiring import Roost, resting, running
 
-_STARTING = 5.0
-"""Seconds that a server may take until it listens."""
+_PATIENCE = 5.0
+"""Seconds that a server may take until it listens, or until it lets go of the folder."""
 _LOOK = 0.05
 
 Environ = Mapping[str, str]
@@ -92,12 +92,12 @@ async def attached(
 
 
 async def attachable(folder: Path) -> Place | None:
-    """The server on a folder. One that is just starting is waited for."""
+    """The server on a folder. One that is just starting, or about to be gone, is waited for."""
     clock, since = SystemClock(), asyncio.get_running_loop().time()
     while (place := await asyncio.to_thread(find, folder)) is None:
         owner = await asyncio.to_thread(_holder, folder)
         waited = asyncio.get_running_loop().time() - since
-        if owner is None or waited > _STARTING or not _is_starting(owner, clock.now()):
+        if owner is None or waited > _PATIENCE or not _serves(owner, clock.now()):
             return None
         await asyncio.sleep(_LOOK)
     return place
@@ -110,8 +110,10 @@ def _holder(folder: Path) -> Owner | None:
         return None  # whoever opens it says what is wrong with it
 
 
-def _is_starting(owner: Owner, now: int) -> bool:
-    return not owner.pid or now - owner.started_at < _STARTING * 1000
+def _serves(owner: Owner, now: int) -> bool:
+    """Whether it is a server that takes no requests yet, or no more; a chat never does."""
+    just_started = not owner.pid or now - owner.started_at < _PATIENCE * 1000
+    return just_started or owner.address is not None
 
 
 async def _here(roost: Roost) -> Reached:

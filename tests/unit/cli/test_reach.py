@@ -39,3 +39,13 @@ async def test_process_that_serves_nobody_is_not_waited_for(tmp_path: Path) -> N
         assert await asyncio.wait_for(attachable(tmp_path), DEADLINE) is None
     finally:
         lock.release()
+
+
+async def test_server_that_is_about_to_be_gone_is_waited_for(tmp_path: Path) -> None:
+    lock = OwnerLock(tmp_path, this_process("1", SystemClock().now() - 60_000))
+    lock.announce("http://127.0.0.1:7667")
+    finding = asyncio.create_task(attachable(tmp_path))
+    done, _ = await asyncio.wait([finding], timeout=0.2)
+    lock.release()
+    assert not done
+    assert await asyncio.wait_for(finding, DEADLINE) is None

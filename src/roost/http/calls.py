@@ -51,6 +51,13 @@ class Call(NamedTuple):
         """Where the request came from, as far as we know."""
         return self.request.client.host if self.request.client else ""
 
+    def check_model(self, model: object) -> None:
+        """To run a file of this machine is for who sees to models; one of those that are set up is
+        for everyone."""
+        providers = self.callers.app.parts.catalogue.providers
+        if isinstance(model, str) and providers.is_strange_file(model):
+            self.who.need("admin")
+
     def stream(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[E]],

@@ -131,6 +131,7 @@ async def completed(
     session of its own, which ends with it.
     """
     check_key(key)
+    call.check_model(body.model)
     exchange = Exchange(call, body, session, key)
     await exchange.prepare()
     if body.stream:

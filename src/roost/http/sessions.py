@@ -101,6 +101,7 @@ async def listed(call: Call, query: SessionQuery) -> SessionList:
 
 async def opened(call: Call, body: OpenSession) -> SessionView:
     """Open a session."""
+    call.check_model(body.model)
     created = await call.account.create(
         origin=call.surface,
         id=body.id,
@@ -122,6 +123,7 @@ async def found(call: Call, session: SessionId) -> SessionView:
 async def changed(call: Call, session: SessionId, body: ChangeSession) -> SessionView:
     """Rename a session, pin it, archive it, file it under a project, mark it as read, or choose
     another model or toolset for it."""
+    call.check_model(body.model)
     account = call.account
     chosen = body.model or None, body.toolset or None
     if chosen != (None, None):

@@ -38,6 +38,7 @@ async def read(call: Call) -> SettingsView:
 
 async def changed(call: Call, body: ChangeSettings) -> SettingsView:
     """Change your settings."""
+    call.check_model(body.model)
     given = msgspec.structs.asdict(body)
     changes = {name: each for name, each in given.items() if each is not msgspec.UNSET}
     return _view(await call.account.preferences.change(changes))

@@ -88,7 +88,8 @@ class Clients:
     def _client(self, target: Target) -> LLMClient:
         provider = target.provider
         # The built-in model has a process for each file; others one client for all their models.
-        key = (provider.name, target.model if provider.vendor == LOCAL else "")
+        is_file = provider.vendor == LOCAL and not target.tiny
+        key = (provider.name, target.model if is_file else "")
         endpoint = Endpoint(provider.name, provider.base_url, self._headers(provider))
         made = self._clients.get(key)
         if made is None or (made.provider, made.endpoint) != (provider, endpoint):
@@ -99,8 +100,9 @@ class Clients:
     def _made(self, target: Target, endpoint: Endpoint) -> LLMClient:
         provider = target.provider
         if provider.vendor == LOCAL:
-            own = Path(target.model).expanduser() if target.model.endswith(".gguf") else None
-            return LocalClient(self._direct, target.profile, own)
+            if target.tiny:  # by whatever name
+                return LocalClient(self._direct, provider.profile(provider.model or ""))
+            return LocalClient(self._direct, target.profile, Path(target.model).expanduser())
         return HttpClient(self._to(provider), endpoint, provider.profile)
 
     def _headers(self, provider: Provider) -> dict[str, str]:

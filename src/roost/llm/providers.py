@@ -205,6 +205,17 @@ class Providers:
             return self._target(provider, reference)
         raise InvalidInput(self._unknown(reference, name if model else reference))
 
+    def is_strange_file(self, reference: str) -> bool:
+        """Whether it names a file of this machine that nobody has set up: whoever wrote it, it
+        would be read outside of any box."""
+        name = reference.partition("/")[0]
+        runs_it = self._providers.get(name, self._providers[LOCAL])
+        if runs_it.vendor != LOCAL or not reference.endswith(".gguf"):
+            return False
+        chosen = (self.chosen.default, self.chosen.small, *(self.chosen.fallbacks or ()))
+        set_up = {each.removeprefix(f"{runs_it.name}/") for each in chosen if each}
+        return reference.removeprefix(f"{runs_it.name}/") not in {*set_up, *runs_it.models}
+
     def default(self) -> Target:
         if self.chosen.default is not None:
             return self._configured_target(self.chosen.default, "models.default")

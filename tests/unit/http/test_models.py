@@ -321,3 +321,33 @@ async def test_members_choose_models_and_see_no_providers(
         assert (await client.ask("DELETE", "/api/providers/nest"))[0] == 403
         assert (await client.post("/api/providers/nest/test"))[0] == 403
         assert (await client.ask("PATCH", "/api/models", {"default": None}))[0] == 403
+
+
+FILES = ["local//models/owl.gguf", "/models/owl.gguf", "~/owl.gguf", "owl.gguf"]
+
+
+@pytest.mark.parametrize("model", FILES)
+async def test_members_have_no_file_of_the_machine_run(served: Served, model: str) -> None:
+    """A workspace is on it too, and an agent writes there."""
+    member = await served.identities.people.create("Wren")
+    async with served.browser(member.id) as browser:
+        session = await browser.session(model="test/model")
+        asked = {"model": model, "messages": [{"role": "user", "content": "Hello"}]}
+        for method, path, body in (
+            ("POST", "/api/sessions", {"model": model}),
+            ("PATCH", f"/api/sessions/{session}", {"model": model}),
+            ("PATCH", "/api/settings", {"model": model}),
+            ("POST", "/v1/chat/completions", asked),
+        ):
+            status, _ = await browser.ask(method, path, body)
+            assert (path, status) == (path, 403)
+
+
+async def test_file_that_an_admin_chose_is_for_everyone(served: Served, browser: Client) -> None:
+    status, _ = await browser.post("/api/sessions", {"model": FILES[0]})
+    assert status == 201
+    status, _ = await browser.ask("PATCH", "/api/models", {"default": FILES[0]})
+    assert status == 200
+    async with served.program("chat") as program:
+        assert (await program.post("/api/sessions", {"model": FILES[1]}))[0] == 201
+        assert (await program.post("/api/sessions", {"model": FILES[2]}))[0] == 403

@@ -261,3 +261,12 @@ async def test_missing_model_file_of_ones_own_is_named(connections: aiohttp.Clie
     with pytest.raises(ModelUnknown, match=r"/nowhere/heron\.gguf \(there is no such file\)"):
         await events_of(clients.of(known.resolve("/nowhere/heron.gguf")))
     await clients.close()
+
+
+async def test_built_in_model_is_one_by_whatever_name(connections: aiohttp.ClientSession) -> None:
+    known = providers()
+    clients = clients_of(known, connections)
+    one = clients.one(known.resolve("local"))
+    assert clients.one(known.resolve("local/owl")) is one
+    assert clients.one(known.resolve("local/owl.gguf")) is not one
+    await clients.close()

@@ -32,12 +32,14 @@ underscores stands its id."""
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a request comes from, and what it may do. `id` is that of the sign-in or the token."""
+    """Whom a request comes from, and what it may do. `id` is that of the sign-in or the token;
+    `until` is when a token ends, if it does."""
 
     user: User
     scopes: frozenset[Scope]
     via: Via
     id: SignInId | ApiTokenId
+    until: int | None = None
 
     def may(self, scope: Scope) -> bool:
         """By the role of now: a token that was made by an admin is no admin's after a demotion. Who

@@ -95,7 +95,8 @@ def token_view(token: ApiToken) -> TokenView:
 
 
 async def token_made(call: Call, body: NewToken) -> CreatedToken:
-    """Make a token for a program. A token can't make one that may do more than itself."""
+    """Make a token for a program. A token can't make one that may do more than itself, or that
+    outlasts it."""
     return await token_created(call, call.who.user.id, body)
 
 
@@ -103,7 +104,7 @@ async def token_created(call: Call, user: UserId, body: NewToken) -> CreatedToke
     for scope in body.scopes:
         call.who.need(scope)
     new = await call.identities.create_token(
-        user, name=body.name, scopes=body.scopes, seconds=body.seconds
+        user, name=body.name, scopes=body.scopes, seconds=body.seconds, until=call.who.until
     )
     return CreatedToken(token_view(new.token), new.secret.reveal())
 

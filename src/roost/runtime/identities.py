@@ -179,7 +179,13 @@ class Identities:
             if found is None:
                 return None
             self.sightings.saw_token(found.id, found.used_at)
-            principal = Principal(user=found.user, scopes=found.scopes, via="token", id=found.id)
+            principal = Principal(
+                user=found.user,
+                scopes=found.scopes,
+                via="token",
+                id=found.id,
+                until=found.expires_at,
+            )
             return Known(principal=principal, expires_at=found.expires_at)
 
         return await self._principals.get(hash, find)
@@ -219,9 +225,14 @@ class Identities:
         name: str,
         scopes: Collection[str],
         seconds: float | None = None,
+        until: int | None = None,
     ) -> NewApiToken:
-        """`seconds` is for how long it holds; None is until it is revoked."""
+        """`seconds` is for how long it holds; None is until it is revoked. `until` is when whoever
+        makes it ends: what they make does too."""
         wanted = clean_scopes(scopes)
+        expires_at = None if seconds is None else self._ends(seconds)
+        if until is not None and (expires_at is None or expires_at > until):
+            raise InvalidInput("A token can't make one that outlasts it. Give it fewer seconds.")
         if "admin" in wanted and (await self.people.get(user)).role != "admin":
             raise NotAllowed(scope="admin")
         id, secret = new_token()
@@ -231,7 +242,7 @@ class Identities:
             hash_of(secret.reveal()),
             name=_clean_token_name(name),
             scopes=wanted,
-            expires_at=None if seconds is None else self._ends(seconds),
+            expires_at=expires_at,
         )
         token = await persisted(add)
         log.info("a token was made", user=user, token=id, scopes=sorted(wanted))

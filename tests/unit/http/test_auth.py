@@ -114,6 +114,17 @@ async def test_token_can_not_make_one_that_may_do_more(served: Served) -> None:
         assert (await program.post("/api/tokens", {"name": "same", "scopes": ["chat"]}))[0] == 201
 
 
+async def test_token_can_not_make_one_that_outlasts_it(served: Served, browser: Client) -> None:
+    wanted = {"name": "script", "scopes": ["chat"]}
+    _, made = await browser.post("/api/tokens", wanted | {"seconds": 1000})
+    headers = {"Authorization": f"Bearer {made['secret']}"}
+    async with served.stranger() as program:
+        for seconds, expected in ((None, 400), (2000, 400), (500, 201)):
+            asked = wanted | {"seconds": seconds}
+            status, _ = await program.post("/api/tokens", asked, headers=headers)
+            assert (seconds, status) == (seconds, expected)
+
+
 async def test_profile_is_changed(browser: Client) -> None:
     status, changed = await browser.ask("PATCH", "/api/me", {"time_zone": "Europe/Zurich"})
     assert (status, changed["time_zone"]) == (200, "Europe/Zurich")

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import engine, models, store, workspaces
+from bench import engine, models, server, store, workspaces
 from bench.report import Figure, Part, save, show
 
 PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
     "engine": engine.measure,
     "models": models.measure,
+    "server": server.measure,
     "store": store.measure,
     "workspaces": workspaces.measure,
 }

@@ -95,13 +95,14 @@ async def _direct(url: str) -> Run:
                     if isinstance(event, TextDelta):
                         seen(event.text)
 
-        return await _together([stream] * STREAMS, url, lambda: 0)
+        return await together([stream] * STREAMS, url)
 
 
 async def _turns(folder: Path, url: str) -> Run:
     async with opened(folder, url) as rig:
         sessions = [await rig.session(MODEL) for _ in range(STREAMS)]
-        return await _together([_watching(rig, session) for session in sessions], url, rig.commits)
+        streams = [_watching(rig, session) for session in sessions]
+        return await together(streams, url, commits=rig.commits)
 
 
 Stream = Callable[[Callable[[str], None]], Coroutine[object, object, None]]
@@ -136,7 +137,14 @@ class _Watch:
             self.late += [(arrived - int(each)) / 1e6 for each in sent]
 
 
-async def _together(streams: Iterable[Stream], url: str, commits: Callable[[], int]) -> Run:
+async def together(
+    streams: Iterable[Stream],
+    url: str,
+    *,
+    used: Callable[[], float] = time.process_time,
+    commits: Callable[[], int] = lambda: 0,
+) -> Run:
+    """`used` is the processor's time that counts, `url` is the pacer's."""
     watch = _Watch()
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as tasks:
         for stream in streams:
@@ -144,13 +152,13 @@ async def _together(streams: Iterable[Stream], url: str, commits: Callable[[], i
             await asyncio.sleep(STARTING / STREAMS)
         await asyncio.sleep(MARGIN)
         watch.noting = True
-        used, started, committed = time.process_time(), time.perf_counter(), commits()
+        before, started, committed = used(), time.perf_counter(), commits()
         await asyncio.sleep(SECONDS)
-        used, passed = time.process_time() - used, time.perf_counter() - started
+        spent, passed = used() - before, time.perf_counter() - started
         committed = commits() - committed
         watch.noting = False
     return Run(
-        share=used / passed,
+        share=spent / passed,
         late=Samples(watch.late),
         commits=committed / passed,
         lost=STREAMS * TOKENS - watch.tokens,

@@ -29,18 +29,19 @@ HEADERS = {
 
 class OwnNames:
     """Refuses requests for names that are not ours: a page of a name that was pointed at us (DNS
-    rebinding) would otherwise be taken for one of ours."""
+    rebinding) would otherwise be taken for one of ours. The address that a request came to is no
+    name that could be pointed anywhere."""
 
     def __init__(self, app: ASGIApp, *, names: Collection[str]) -> None:
         self._app = app
-        self._names = frozenset(name.lower() for name in (*LOOPBACK, *names))
+        self._names = frozenset(_in_host(name) for name in (*LOOPBACK, *names))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         hosts = Headers(scope=scope).getlist("host")
-        if len(hosts) != 1 or _without_port(hosts[0]) not in self._names:
+        if len(hosts) != 1 or _without_port(hosts[0]) not in {*self._names, _came_to(scope)}:
             said = "This address is not one of Roost's. Add it to server.names if it should be."
             refused = respond(HTTPStatus.MISDIRECTED_REQUEST, said)
             await refused(scope, receive, _guarded(send))
@@ -57,6 +58,16 @@ def _guarded(send: Send) -> Send:
         await send(message)
 
     return guarded
+
+
+def _in_host(name: str) -> str:
+    """As it stands in the header: an IPv6 address is in brackets there."""
+    return (f"[{name}]" if ":" in name and not name.startswith("[") else name).lower()
+
+
+def _came_to(scope: Scope) -> str | None:
+    server: tuple[str, int | None] | None = scope.get("server")
+    return None if server is None or server[1] is None else _in_host(server[0])
 
 
 def _without_port(host: str) -> str:

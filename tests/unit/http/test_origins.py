@@ -6,9 +6,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from roost.core.config import ServerConfig
-from roost.http.origins import HEADERS
+from roost.http.origins import HEADERS, OwnNames
 from roost.testing.models import ModelServer
 from tests.unit.http.served import Served, started
 
@@ -16,7 +18,9 @@ from tests.unit.http.served import Served, started
 @pytest.fixture
 async def served(folder: Path, server: ModelServer) -> AsyncGenerator[Served]:
     config = ServerConfig(
-        grace=timedelta(milliseconds=50), names=("roost.example",), proxies=("127.0.0.1",)
+        grace=timedelta(milliseconds=50),
+        names=("roost.example", "fd00::7"),
+        proxies=("127.0.0.1",),
     )
     async with started(Served(folder, server, server=config)) as served:
         yield served
@@ -30,7 +34,9 @@ async def status(served: Served, headers: Mapping[str, str]) -> int:
         return answer.status
 
 
-@pytest.mark.parametrize("host", ["roost.example", "ROOST.example:443", "localhost", "[::1]:7667"])
+@pytest.mark.parametrize(
+    "host", ["roost.example", "ROOST.example:443", "localhost", "[::1]:7667", "[FD00::7]:7667"]
+)
 async def test_own_names_are_answered(served: Served, host: str) -> None:
     assert await status(served, {"Host": host}) == 200
     assert await status(served, {"X-Forwarded-Host": host}) == 200
@@ -40,6 +46,32 @@ async def test_own_names_are_answered(served: Served, host: str) -> None:
 async def test_other_names_are_refused(served: Served, host: str) -> None:
     assert await status(served, {"Host": host}) == 421
     assert await status(served, {"X-Forwarded-Host": host}) == 421
+
+
+async def test_address_that_a_request_came_to_is_ours() -> None:
+    """As of a server on all addresses, or on a name: no other name is known of it."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("here")(scope, receive, send)
+
+    async def asked(host: str, server: tuple[str, int]) -> int:
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        async def receive() -> Message:
+            raise AssertionError("it has no body")
+
+        headers = [(b"host", host.encode())]
+        scope = {"type": "http", "headers": headers, "server": server}
+        await OwnNames(app, names=())(scope, receive, send)
+        return int(sent[0]["status"])
+
+    assert await asked("10.0.0.7:7667", ("10.0.0.7", 7667)) == 200
+    assert await asked("[fd00::7]:7667", ("fd00::7", 7667)) == 200
+    assert await asked("10.0.0.8:7667", ("10.0.0.7", 7667)) == 421
+    assert await asked("fd00::7", ("fd00::7", 7667)) == 421
 
 
 async def test_every_answer_says_what_browsers_may_not_do_with_it(served: Served) -> None:

@@ -211,7 +211,6 @@ class _Feed:
     async def _tell_approvals(self) -> None:
         pending = {each.id: each for each in await self._store.approvals.pending()}
         before = self._asked or set()
-        self._asked = set(pending)
         for id, approval in pending.items():
             if id not in before:
                 self._put(id, ApprovalSeen(approval))
@@ -220,6 +219,7 @@ class _Feed:
                 self._put(id, ApprovalSeen(await self._store.approvals.get(id)))
             except NotFound:
                 continue  # it went with its session
+        self._asked = set(pending)  # not before all of it was told
 
     def _put(self, key: str, event: FeedEvent) -> None:
         for reader in self.readers:

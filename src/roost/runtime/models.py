@@ -63,24 +63,33 @@ class Models:
         self._prices = prices
         self._found: Offers | None = None
         self._found_at = 0.0
+        self._changes = 0
         self._asking = asyncio.Lock()
 
     def forget(self) -> None:
         """Providers have changed: what was listed may not be there."""
         self._found = None
+        self._changes += 1
 
     async def offered(self) -> Offers:
         """What can be chosen, by each provider's own word, and what is set up besides."""
         async with self._asking:
             if self._found is None or time.monotonic() > self._found_at + FRESH:
-                asked = [each for each in self._providers if self._may_be_asked(each)]
-                answers = await asyncio.gather(*[self._served(each) for each in asked])
-                self._found = Offers(
-                    [model for models, _ in answers for model in models],
-                    [trouble for _, trouble in answers if trouble is not None],
-                )
-                self._found_at = time.monotonic()
+                changes, began = self._changes, time.monotonic()
+                found = await self._asked_now()
+                # What was asked before a change may be kept for nobody else.
+                self._found = found if changes == self._changes else None
+                self._found_at = began
+                return found
             return self._found
+
+    async def _asked_now(self) -> Offers:
+        asked = [each for each in self._providers if self._may_be_asked(each)]
+        answers = await asyncio.gather(*[self._served(each) for each in asked])
+        return Offers(
+            [model for models, _ in answers for model in models],
+            [trouble for _, trouble in answers if trouble is not None],
+        )
 
     async def test(self, name: str, model: str | None) -> Tried:
         """Ask for one word, once: no retries, and nobody else in its place."""

@@ -1,5 +1,6 @@
 """Models and providers over HTTP: listed, added, tested, removed; keys go in and never come out."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from roost.core.config import ModelsConfig
 from roost.core.ids import SessionId
 from roost.testing.models import ModelServer, call, fail, nothing, say, stall
 from tests.engine import FunctionTool, config_for
-from tests.unit.http.served import Client, Served, started
+from tests.unit.http.served import SECONDS, Client, Served, started
 
 KEY = "sk-heron-0123456789"
 
@@ -292,6 +293,29 @@ async def test_models_are_listed_by_their_providers_word(
     listed = await browser.get("/api/models")
     assert "nest/heron" in {each["name"] for each in listed["models"]}
     assert [each["provider"] for each in listed["troubles"]] == ["nest"]
+
+
+async def test_list_that_was_asked_for_before_a_change_is_not_kept(
+    browser: Client, server: ModelServer
+) -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await answer.wait()
+        writer.close()
+
+    async with await asyncio.start_server(slow, "127.0.0.1") as listener:
+        port = listener.sockets[0].getsockname()[1]
+        setup = {"base_url": f"http://127.0.0.1:{port}/v1", "models": ["slow"]}
+        await browser.ask("PUT", "/api/providers/slow", setup)
+        async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
+            tasks.create_task(browser.get("/api/models"))
+            await asked.wait()
+            await add(browser, server)
+            answer.set()
+    listed = await browser.get("/api/models")
+    assert "nest/heron" in {each["name"] for each in listed["models"]}
 
 
 async def test_running_turn_keeps_what_it_has(

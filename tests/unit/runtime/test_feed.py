@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.approvals import Approval
 from roost.core.clock import SystemClock
-from roost.core.ids import SessionId, new_user_id
+from roost.core.errors import StoreUnavailable
+from roost.core.ids import ApprovalId, SessionId, new_user_id
 from roost.core.sessions import Parent
 from roost.core.users import User
+from roost.runtime import feed
 from roost.runtime.account import Account
 from roost.runtime.feed import (
     MOST,
@@ -21,6 +24,7 @@ from roost.runtime.feed import (
     SessionRemoved,
     SessionSeen,
 )
+from roost.store.approvals import Approvals
 from roost.store.sessions import SessionPatch
 from roost.testing.models import ModelServer, call, say
 from tests.engine import ASKS, SECONDS, Engine, FunctionTool, started
@@ -109,6 +113,32 @@ async def test_question_is_told_when_asked_and_when_settled(engine: Engine) -> N
                     break
                 await engine.account.cancel(session)
     assert states == ["pending", "void"]
+
+
+async def test_settled_question_is_told_though_the_store_fails_meanwhile(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "RETRY", 0)
+    engine.server.plan(call("careful", {}))
+    session = await engine.session()
+    states: list[str] = []
+    get, failures = Approvals.get, [StoreUnavailable("a fault", path="roost.db")]
+
+    async def failing(approvals: Approvals, id: ApprovalId) -> Approval:
+        if failures:
+            raise failures.pop()
+        return await get(approvals, id)
+
+    async with engine.account.feed() as events, asyncio.timeout(SECONDS):
+        await engine.account.send(session, "Go")
+        async for event in events:
+            if isinstance(event, ApprovalSeen):
+                states.append(event.approval.state)
+                if event.approval.state != "pending":
+                    break
+                monkeypatch.setattr(Approvals, "get", failing)
+                await engine.account.cancel(session)
+    assert (states, failures) == (["pending", "void"], [])
 
 
 async def test_slow_reader_is_told_to_read_anew_and_then_goes_on(engine: Engine) -> None:

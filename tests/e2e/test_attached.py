@@ -233,6 +233,28 @@ async def test_message_that_nobody_took_can_be_sent_once_the_server_is_back(
     assert len(asked(server)) == 1
 
 
+async def test_message_that_waits_for_a_server_can_be_taken_back(
+    roost: Roost, server: ModelServer, answers: dict[str, Reply]
+) -> None:
+    answers["And now?"] = say("Night.")
+    async with roost.running() as running, terminal(roost) as here:
+        await here.prompt()
+        await running.stop(signal.SIGTERM)
+        await here.until("The server stopped.")
+        here.type("And now?" + ENTER)
+        await here.until("Ctrl-C takes it back.")
+        here.type(CTRL_C)
+        await here.until("Nobody has confirmed the message yet.")
+        assert "And now?" in (await here.prompt()).splitlines()[-1]  # to be sent again
+        async with roost.running():
+            here.type(ENTER)
+            await here.until("Night.")
+            await here.prompt()
+            here.type(CTRL_D)
+            assert await here.over() == 0
+    assert len(asked(server)) == 1
+
+
 # Looking after it.
 
 

@@ -14,6 +14,7 @@ from yarl import URL
 from roost.client.place import Place
 from roost.client.problems import error_of
 from roost.core.errors import NotFound, NotSignedIn, ServerUnreachable, StoreClosed
+from roost.core.keys import Key
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ SECONDS = 60.0
 """For an answer."""
 LONG = 600.0
 """For one that a model or a large file has part in."""
-PATIENCE = 10.0
+PATIENCE = 30.0
 """For a server that is not there: it may be just about to start again."""
 
 _CONNECT_SECONDS = 5.0
@@ -81,6 +82,12 @@ class Connection:
         self._find = find
         self._session = session
         self._patience = patience
+        self._gone: Key | None = None
+
+    def leave(self, place: Place) -> None:
+        """A server that has said that it stops is not asked for anything any more, though it may
+        still answer: the next one has another credential."""
+        self._gone = place.token
 
     async def ask(self, asked: Ask, kind: type[T]) -> T:
         """The answer, as what it is."""
@@ -100,7 +107,7 @@ class Connection:
 
     async def _once(self, asked: Ask) -> bytes:
         timeout = aiohttp.ClientTimeout(total=asked.seconds, sock_connect=_CONNECT_SECONDS)
-        async with self._open(asked, timeout) as response:
+        async with self._open(asked, timeout) as (response, _):
             try:
                 return await response.read()
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
@@ -109,25 +116,25 @@ class Connection:
     @contextlib.asynccontextmanager
     async def stream(
         self, path: str, headers: Mapping[str, str]
-    ) -> AsyncGenerator[aiohttp.ClientResponse]:
-        """An answer that goes on. Who does not answer at once is unreachable."""
+    ) -> AsyncGenerator[tuple[aiohttp.ClientResponse, Place]]:
+        """An answer that goes on, and whose it is. Who does not answer at once is unreachable."""
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS
         )
         async with contextlib.AsyncExitStack() as stack:
             try:
                 opened = self._open(Ask("GET", path), timeout, headers)
-                response = await stack.enter_async_context(opened)
+                answered = await stack.enter_async_context(opened)
             except _Lost as lost:
                 raise ServerUnreachable(lost.why) from lost
-            yield response
+            yield answered
 
     @contextlib.asynccontextmanager
     async def _open(
         self, asked: Ask, limits: aiohttp.ClientTimeout, headers: Mapping[str, str] = {}
-    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+    ) -> AsyncGenerator[tuple[aiohttp.ClientResponse, Place]]:
         place = await asyncio.to_thread(self._find)
-        if place is None:
+        if place is None or place.token == self._gone:
             raise _Lost(_NOT_THERE, sent=False)
         headers = {"Authorization": f"Bearer {place.token.reveal()}", **headers}
         data = asked.data
@@ -151,7 +158,7 @@ class Connection:
             raise _Lost(_LOST, sent=True) from error
         try:
             await _check(response)
-            yield response
+            yield response, place
         finally:
             response.close()
 

@@ -9,6 +9,7 @@ import aiohttp
 import msgspec
 
 from roost.client.connection import PATIENCE, STRANGE, Connection, path
+from roost.client.place import Place
 from roost.client.wire import SentEnd, SentEvent, event
 from roost.core.errors import NotFound, ServerUnreachable, StoreError
 from roost.core.events import Cursor, Noticed, SessionEvent
@@ -44,6 +45,7 @@ class Follower:
         self._absence = absence
         self._stack = contextlib.AsyncExitStack()
         self._response: aiohttp.ClientResponse | None = None
+        self._place: Place | None = None
         self._reader = EventReader("the server")
         self._told: deque[SessionEvent] = deque()
         self._over = False
@@ -67,7 +69,7 @@ class Follower:
     async def connect(self) -> None:
         headers = {} if self._cursor is None else {"Last-Event-ID": str(self._cursor)}
         opened = self._connection.stream(path("sessions", self._session, "events"), headers)
-        self._response = await self._stack.enter_async_context(opened)
+        self._response, self._place = await self._stack.enter_async_context(opened)
         self._reader = EventReader("the server")
         self._barren = True
 
@@ -110,7 +112,8 @@ class Follower:
             self._told.append(event(sent))
         elif sent.reason == "gone":
             self._over = True
-        elif sent.reason == "stops":
+        elif sent.reason == "stops" and self._place is not None:
+            self._connection.leave(self._place)
             self._leaves()
 
     async def _come_back(self) -> None:

@@ -15,6 +15,7 @@ from roost.core.approvals import Approval, Decision, Keep
 from roost.core.errors import RoostError
 from roost.core.events import SessionEvent
 from roost.core.ids import SessionId, new_turn_id
+from roost.core.turns import Turn
 
 _DECISIONS: dict[str, tuple[Decision, Keep]] = {
     "y": ("approved", "once"),
@@ -27,7 +28,11 @@ _DECISIONS: dict[str, tuple[Decision, Keep]] = {
 
 
 _SOON = 2.0
-"""Seconds after which an interrupted turn that does not go on has ended."""
+"""Seconds after which an interrupted turn that does not go on has ended, and after which a message
+that is not taken is mentioned."""
+_MOMENT = 0.5
+_WAITING = "The message waits for the server. Ctrl-C takes it back."
+_NOT_SENT = "Nobody has confirmed the message yet. Sent again as it is, it is the same one."
 _ALLOW = "Allow it? yes, session, always or no: "
 
 
@@ -90,10 +95,34 @@ class Sitting:
         said, id = self._unsure
         if said != line:
             self._unsure = said, id = line, new_turn_id()
-        turn = await self._account.send(self._room.session, line, id=id, route=ROUTE)
+        sending = asyncio.create_task(
+            self._account.send(self._room.session, line, id=id, route=ROUTE)
+        )
+        try:
+            if not await self._sent(sending):
+                return self._not_sent(line)
+            turn = sending.result()
+        finally:
+            await _dismiss([sending])
         self._unsure = "", id
         self._page.expect(turn.id)
         return Outcome(turn=turn)
+
+    async def _sent(self, sending: asyncio.Task[Turn]) -> bool:
+        """A server that is away is waited for, but not against anyone's will."""
+        stop, leave = self._keys
+        if not await self._first(sending, stop.wait(), leave.wait(), within=_SOON):
+            self._page.note(_WAITING)
+            await self._first(sending, stop.wait(), leave.wait())
+        # Whoever is that quick stops the turn, not the message, if it is just being taken.
+        return await self._first(sending, within=_MOMENT)
+
+    def _not_sent(self, line: str) -> Outcome:
+        if self._keys.leave.is_set():
+            raise Left
+        self._keys.stop.clear()
+        self._prompt.offer(line)
+        return Outcome(_NOT_SENT)
 
     # What happens.
 

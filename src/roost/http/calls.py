@@ -65,8 +65,17 @@ class Call(NamedTuple):
     ) -> EventStream[E]:
         callers = self.callers
         return EventStream(
-            source, encode, stop=callers.stop, holds=self.holds, heartbeat=callers.heartbeat
+            source,
+            encode,
+            stop=callers.stop,
+            holds=self.holds,
+            changed=self.changed,
+            heartbeat=callers.heartbeat,
         )
+
+    def changed(self) -> asyncio.Event:
+        """Is set once it is time to ask again whether it `holds`."""
+        return self.identities.changed
 
     async def holds(self) -> bool:
         """Whether who asks would still be let in: what is open for long asks again."""

@@ -147,7 +147,12 @@ def _streamed(call: Call, exchange: Exchange) -> CompletionStream:
 
     callers = call.callers
     stream = CompletionStream(
-        source(), bytes, stop=callers.stop, holds=call.holds, heartbeat=callers.heartbeat
+        source(),
+        bytes,
+        stop=callers.stop,
+        holds=call.holds,
+        changed=call.changed,
+        heartbeat=callers.heartbeat,
     )
     stream.more_headers = [(SESSION.lower().encode(), exchange.session.encode())]
     return stream

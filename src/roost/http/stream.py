@@ -1,6 +1,7 @@
 """Server-sent events: what happens, told to whoever listens for as long as they do."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, Generic, Literal, TypeVar
@@ -58,14 +59,16 @@ class EventStream(Response, Generic[E]):
         *,
         stop: asyncio.Event,
         holds: Callable[[], Awaitable[bool]],
+        changed: Callable[[], asyncio.Event],
         heartbeat: float,
     ) -> None:
         """A sign of life comes every `heartbeat` seconds; `holds` says as often whether who listens
-        still may."""
+        still may, and once the event is set that `changed` gives."""
         self._source = source
         self._encode = encode
         self._stop = stop
         self._holds = holds
+        self._changed = changed
         self._heartbeat = heartbeat
         self.more_headers: list[tuple[bytes, bytes]] = []
 
@@ -123,11 +126,14 @@ class EventStream(Response, Generic[E]):
         return "stops"
 
     async def _keep_alive(self, send: Send) -> Reason | None:
-        while True:
-            await asyncio.sleep(self._heartbeat)
-            if not await self._holds():
-                return "signed_out"
+        changed = self._changed()  # each before it is asked: no change is missed
+        while await self._holds():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._heartbeat):
+                    await changed.wait()
             await send(_body(_HEARTBEAT))
+            changed = self._changed()
+        return "signed_out"
 
 
 def _body(data: bytes) -> Message:

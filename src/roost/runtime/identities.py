@@ -1,5 +1,6 @@
 """Who may use this Roost: signing in, sign-ins and tokens, and whom a request comes from."""
 
+import asyncio
 import hmac
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -197,6 +198,12 @@ class Identities:
 
     def _is_over(self, known: Known) -> bool:
         return known.expires_at is not None and known.expires_at <= self._clock.now()
+
+    @property
+    def changed(self) -> asyncio.Event:
+        """Is set once someone may not be let in any more who was: what is open for long asks again
+        then. Later changes have another."""
+        return self._principals.changed
 
     # Sign-ins of a user.
 

@@ -33,6 +33,8 @@ class Principals:
         self._limit = limit
         self._kept: dict[bytes, _Kept] = {}
         self._changes = 0
+        self.changed = asyncio.Event()
+        """Set, and replaced, when nothing counts any more that was known before."""
         self._writes: set[asyncio.Task[object]] = set()
 
     def __len__(self) -> int:
@@ -70,3 +72,5 @@ class Principals:
         """Nothing counts any more that was known before."""
         self._changes += 1
         self._kept.clear()
+        self.changed.set()
+        self.changed = asyncio.Event()

@@ -101,6 +101,24 @@ async def test_nobody_follows_the_session_of_another(served: Served, browser: Cl
         assert (await stranger.ask("GET", "/api/events"))[0] == 401
 
 
+@pytest.mark.parametrize("feed", [False, True])
+async def test_stream_ends_at_once_with_what_opened_it(
+    folder: Path, server: ModelServer, feed: bool
+) -> None:
+    owner = Served(folder, server, heartbeat=3600)
+    async with started(owner) as served, served.browser() as browser, served.program() as program:
+        session = await browser.session()
+        token = (await browser.get("/api/tokens"))["tokens"][0]["id"]
+        path = "/api/events" if feed else f"/api/sessions/{session}/events"
+        async with program.events(path) as events, browser.events(path) as mine:
+            assert (await anext(events)).kind == (await anext(mine)).kind
+            assert (await browser.ask("DELETE", f"/api/tokens/{token}"))[0] == 204
+            told = [each async for each in events]
+            assert [each.data for each in told] == [b'{"kind":"end","reason":"signed_out"}']
+            await browser.ask("PATCH", f"/api/sessions/{session}", {"title": "Owls"})
+            assert (await anext(mine)).kind == ("session" if feed else "changed")
+
+
 async def test_head_of_a_stream_ends(served: Served, browser: Client) -> None:
     session = await browser.session()
     url = served.url / f"api/sessions/{session}/events"

@@ -5,7 +5,7 @@ import asyncio
 import http.client
 import socket
 import threading
-from collections.abc import Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -295,7 +295,7 @@ async def _act(arguments: str, context: object) -> str:
     return "done"
 
 
-async def _bytes(data: bytes) -> Any:  # noqa: ANN401
+async def _bytes(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 

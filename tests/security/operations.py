@@ -82,6 +82,7 @@ class Operation(NamedTuple):
 
 
 def _operations() -> list[Operation]:
+    scopes: dict[tuple[str, str], Scope | None]
     scopes = {(each.method, each.path.replace(":path", "")): each.scope for each in ENDPOINTS}
     return [
         Operation(

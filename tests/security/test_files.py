@@ -76,10 +76,10 @@ def test_name_that_is_script_is_only_ever_data(house: House) -> None:
         assert answer.status == 200
         assert answer.headers["content-type"] == "application/json"
         assert answer.headers["x-content-type-options"] == "nosniff"
-    markdown = house.ask("GET", f"{path}/export?form=markdown", token=house.owner.token)
-    if markdown.status == 200:
-        assert "html" not in markdown.headers["content-type"]
-        assert markdown.headers["x-content-type-options"] == "nosniff"
+    markdown = house.ask("GET", f"{path}/export?format=markdown", token=house.owner.token)
+    assert markdown.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert markdown.headers["content-disposition"].startswith("attachment")
+    assert markdown.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize("path", [f"/{SCRIPT}", f"/api/sessions/{SCRIPT}", f"/v1/models/{SCRIPT}"])

@@ -13,6 +13,7 @@ from roost.core.errors import (
     ModelStalled,
     ModelTransient,
     ModelUnreachable,
+    RequestRefused,
     StreamCut,
 )
 from roost.llm import anthropic, openai_chat, openai_responses
@@ -108,6 +109,9 @@ class HttpClient:
             )
         except _TROUBLE as error:
             raise self._explained(error, ModelUnreachable) from error
+        except ValueError as error:
+            said = "a password in its address can't be used together with a key. Keep one of them"
+            raise RequestRefused(said, provider=self._endpoint.provider) from error
 
     async def _failure(self, response: aiohttp.ClientResponse, model: str) -> ModelError:
         body = b""
@@ -121,17 +125,23 @@ class HttpClient:
     async def _events(
         self, response: aiohttp.ClientResponse, reading: Reading
     ) -> AsyncGenerator[StreamEvent]:
-        if response.content_type == "application/json":
-            for event in reading.whole(await self._body(response)):
-                yield event
-        else:
-            while not reading.over and (chunk := await self._chunk(response)):
-                for event in reading.feed(chunk):
+        try:
+            if response.content_type == "application/json":
+                for event in reading.whole(await self._body(response)):
                     yield event
-            if reading.over:
-                await _linger(response)
-        for event in reading.end():
-            yield event
+            else:
+                while not reading.over and (chunk := await self._chunk(response)):
+                    for event in reading.feed(chunk):
+                        yield event
+                if reading.over:
+                    await _linger(response)
+            for event in reading.end():
+                yield event
+        except ModelError as error:
+            # One that comes with a status of success may name the key as well.
+            said = without_secrets(str(error).encode(), self._endpoint.headers)
+            error.args = (said.decode(),)
+            raise
 
     async def _chunk(self, response: aiohttp.ClientResponse) -> bytes:
         """The bytes that are there, or the next ones to come; none at the end."""

@@ -418,6 +418,16 @@ async def test_a_wrong_address_is_unreachable(url: str, connections: aiohttp.Cli
     assert isinstance(await error_of(asking(connections, url, "chat")), ModelUnreachable)
 
 
+async def test_password_in_an_address_is_not_used_together_with_a_key(
+    server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    url = server.openai_url.replace("//", "//wren:nightjar@")
+    error = await error_of(asking(connections, url, "chat"))
+    assert isinstance(error, RequestRefused)
+    assert "Keep one of them" in str(error)
+    assert "nightjar" not in str(error)
+
+
 @each_protocol
 async def test_a_connection_lost_before_the_answer_is_unreachable(
     protocol: Protocols, server: ModelServer, connections: aiohttp.ClientSession
@@ -559,7 +569,8 @@ async def test_the_key_is_sent_and_shown_nowhere(
     client = asking(connections, server, protocol)
     told = f"Incorrect API key provided: {KEY}."
     server.plan(fail(401, told), fail(500, told), raw(told, status=403), cut(), fail(401))
-    errors = [await error_of(client) for _ in range(5)]
+    server.plan(fail(401, told, in_stream=True), say("One") + fail(401, told))
+    errors = [await error_of(client) for _ in range(7)]
     assert all(KEY in "".join(request.headers.values()) for request in server.requests)
     for error in errors:
         chain = [error, error.__cause__, error.__context__]

@@ -167,11 +167,15 @@ class TurnRun:
         self._engine.builder.observers.tell(TurnBegan(session.user, session.id, turn.id))
         agent = self._agent = await stack.enter_async_context(self._borrowed())
         await self._recall()
-        begun = await self._begin()
-        await self._catch_up(agent, begun)
-        self.budget = await budget_of(
-            self._store, self.claimed, self._engine.limits, within=self._within
+        # Read while the beginning is written: both stand before the first word.
+        budget = asyncio.create_task(
+            budget_of(self._store, self.claimed, self._engine.limits, within=self._within)
         )
+        try:
+            await self._catch_up(agent, await self._begin())
+            self.budget = await budget
+        finally:
+            budget.cancel()
         return await agent.run(self._journal, self.budget)
 
     def _borrowed(self) -> AbstractAsyncContextManager[Agent]:

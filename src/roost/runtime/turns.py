@@ -308,6 +308,10 @@ class Turns:
             self._freed(SessionId(lease.name.partition(":")[2]))
 
 
+_HOST = socket.gethostname()
+"""Asked once: each time it costs what a small read does."""
+
+
 def new_holder(task: str) -> str:
     """Who holds a lease, for people: host:pid:task, and a nonce."""
-    return f"{socket.gethostname()}:{os.getpid()}:{task}:{secrets.token_hex(4)}"
+    return f"{_HOST}:{os.getpid()}:{task}:{secrets.token_hex(4)}"

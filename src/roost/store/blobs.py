@@ -115,10 +115,12 @@ class Blobs:
         return blob
 
     async def put_bytes(self, data: bytes, media_type: str) -> Blob:
-        async def whole() -> AsyncIterator[bytes]:
-            yield data
+        async def pieces() -> AsyncIterator[bytes]:
+            """All at once would be hashed at once, and hold up everyone."""
+            for start in range(0, len(data), _CHUNK):
+                yield data[start : start + _CHUNK]
 
-        return await self.put(whole(), media_type)
+        return await self.put(pieces(), media_type)
 
     @writing
     def _register(self, blob: Blob) -> Operation[None]:

@@ -187,6 +187,16 @@ async def test_what_was_under_way_has_stopped_after_an_import(ada: Driver, bob: 
     assert imported.session.state == "idle"
 
 
+async def test_large_attachment_comes_along(ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    data = bytes(range(251)) * 10_000  # of no round length
+    blob = await ada.blobs.put_bytes(data, "text/plain")
+    attached = FilePart(blob.id, blob.media_type, "x.txt", blob.size)
+    await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
+    await bob.transfer.load(await ada.transfer.export(session))
+    assert await bob.blobs.read_bytes(blob.id) == data
+
+
 async def test_attachment_of_a_queued_message_comes_along(ada: Driver, bob: Driver) -> None:
     session = await ada.session()
     blob = await ada.blobs.put_bytes(b"x", "text/plain")

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -28,7 +28,7 @@ from roost.core.messages import ContextPart, Draft, TextPart, plain_text
 from roost.core.partial import partial_parts
 from roost.core.turns import Begun, EndState, TurnEnd
 from roost.runtime.agents import Agents
-from roost.runtime.building import Builder
+from roost.runtime.building import Builder, Plan
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.closing import closing, plainly
 from roost.runtime.hub import Hub
@@ -180,7 +180,7 @@ class TurnRun:
 
     def _borrowed(self) -> AbstractAsyncContextManager[Agent]:
         session, lease = self.claimed.session, self.claimed.lease
-        plan = self._engine.builder.plan(session)
+        plan = self._plan
         build = partial(self._engine.builder.build, plan, session.user, session.id, lease.token)
         return self._engine.agents.borrowed(session.id, plan.signature, build)
 
@@ -191,8 +191,12 @@ class TurnRun:
             words = plain_text(turn.parts)
             self._recalled = await self._engine.recall.for_turn(session, turn.id, words)
 
+    @cached_property
+    def _plan(self) -> Plan:
+        return self._engine.builder.plan(self.claimed.session)
+
     def _brief(self) -> bool:
-        return self._engine.builder.plan(self.claimed.session).target.profile.brief
+        return self._plan.target.profile.brief
 
     async def _begin(self) -> Begun:
         """Let the turn run. Asked again, it does nothing more."""

@@ -35,6 +35,7 @@ _PAUSE = 0.2
 
 _NOT_THERE = "it is not running any more. Start it again with roost run."
 _LOST = "it went away before it answered. What was asked for may have been done."
+_ANOTHER = "whoever answers there shows another certificate than the server started with."
 STRANGE = "it says something that this Roost does not understand. Restart it: it may be another's."
 
 
@@ -152,6 +153,8 @@ class Connection:
                 allow_redirects=False,
                 ssl=True if place.certificate is None else aiohttp.Fingerprint(place.certificate),
             )
+        except aiohttp.ServerFingerprintMismatch as error:
+            raise ServerUnreachable(_ANOTHER) from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise _Lost(_NOT_THERE, sent=False) from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:

@@ -13,6 +13,8 @@ HEAD_SECONDS = 20.0
 HEAD_BYTES = 64 << 10
 """Of a request's first line and headers, or of what comes between the pieces of its body and after
 them: uvicorn would collect either without end."""
+MOST_WAITING = 32
+"""Requests that come before the one ahead of them has its answer."""
 PATIENCE = 30.0
 REST_SECONDS = 5.0
 
@@ -33,12 +35,14 @@ class Connection(HttpToolsProtocol):
     _rest: asyncio.TimerHandle | None = None
     _asked = True
     """Whether all of the request came."""
+    _lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
         for timer in (self._head, self._unread, self._rest):
             if timer is not None:
                 timer.cancel()
@@ -73,6 +77,8 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_came()
         super().on_headers_complete()
+        if len(self.pipeline) > MOST_WAITING:
+            self._hang_up()
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -86,12 +92,15 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._asked:
+        # What is still coming may be the next request already.
+        if not self._asked and self._head is None and self.cycle.response_complete:
             self._rest = self.loop.call_later(REST_SECONDS, self._hang_up)
 
     def _hang_up(self) -> None:
         """At once, with what is still to be read: closing would keep that until someone reads it,
         and so would the kernel."""
+        if self._lost:
+            return
         connection = cast("socket.socket | None", self.transport.get_extra_info("socket"))
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)

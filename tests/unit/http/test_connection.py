@@ -52,6 +52,37 @@ async def test_large_body_is_no_large_head(served: Served) -> None:
     writer.close()
 
 
+async def test_who_asks_on_without_an_end_is_hung_up_on(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "REST_SECONDS", 3600)
+    reader, writer = await opened(served)
+    with pytest.raises(ConnectionError):  # noqa: PT012 (some of it may still be sent)
+        async with asyncio.timeout(10):
+            for _ in range(1000):
+                writer.write((REQUEST + b"\r\n") * 1000)
+                await writer.drain()
+    await rest(reader)
+    writer.close()
+
+
+async def test_next_request_may_come_slowly_behind_an_answer(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "REST_SECONDS", 0)
+    reader, writer = await opened(served)
+    writer.write(REQUEST + b"\r\n" + IN_PIECES + b"1\r\n{\r\n")
+    async with asyncio.timeout(10):
+        assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
+        other, second = await opened(served)
+        second.write(REQUEST + b"Connection: close\r\n\r\n")
+        assert await rest(other)
+        writer.write(b"1\r\n}\r\n0\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")
+    second.close()
+    writer.close()
+
+
 IN_PIECES = (
     b"POST /api/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"

@@ -23,6 +23,7 @@ from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, Step
 from roost.core.users import User
 from roost.store import statements
+from roost.store.figures import CommitFigures
 from roost.store.folder import DATABASE
 from roost.store.leases import Lease, session_lease
 from roost.store.operations import Engine, Operation, Query, SqlValue
@@ -121,6 +122,10 @@ class Recorder:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.operations: list[list[Query]] = []
+
+    @property
+    def figures(self) -> CommitFigures:
+        return self._engine.figures
 
     async def write(self, operation: Callable[[], Operation[T]]) -> T:
         return await self._engine.write(lambda: self._listen(operation()))

@@ -18,7 +18,6 @@ from roost.core.events import Changed, HistoryRewritten, Noticed
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Message, TextPart, ToolResultPart, plain_text
 from roost.core.settings import BaseUrl, Count, Percent
-from roost.llm.providers import Providers
 from roost.llm.render import note
 from roost.store.search import SearchFilter
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
@@ -313,7 +312,7 @@ async def _by_hand(engine: Engine, session: SessionId) -> None:
 
 
 async def _by_command(engine: Engine, session: SessionId) -> None:
-    room = Room(engine.account, Providers.of(engine.config, {}, {}), session)
+    room = Room(engine.account, session)
     with contextlib.suppress(Conflict):
         await run(room, "/compact the words")
 

@@ -23,6 +23,7 @@ log = structlog.stdlib.get_logger("roost.llm.local")
 PROVIDER = "local"
 CONTEXT = 2048
 SLOTS = 2
+_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "OMP_NUM_THREADS")
 LOAD_SECONDS = 60.0
 
 
@@ -79,6 +80,8 @@ class LocalClient:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
+            # Not the keys of other providers: it runs a file that anyone may have made.
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
         )
         self._child = child
         assert child.stdin is not None

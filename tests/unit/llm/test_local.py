@@ -59,7 +59,10 @@ def gone(pid: int) -> bool:
         os.close(handle)
 
 
-async def test_it_starts_answers_is_used_again_and_comes_back(local: LocalClient) -> None:
+async def test_it_starts_answers_is_used_again_and_comes_back(
+    local: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIGHTJAR_API_KEY", "sk-nightjar")
     assert child(local) is None, "it starts on first use"
     events = await events_of(local, BRIEF)
     finished = events[-1]
@@ -71,6 +74,8 @@ async def test_it_starts_answers_is_used_again_and_comes_back(local: LocalClient
     assert 0 < finished.usage.output_tokens <= 12
 
     first = child(local).pid
+    environ = Path(f"/proc/{first}/environ").read_bytes()
+    assert b"NIGHTJAR_API_KEY" not in environ
     again = await asyncio.gather(events_of(local, BRIEF), events_of(local, BRIEF))
     assert [said_by(each) for each in again] == [said_by(events)] * 2
     assert child(local).pid == first

@@ -52,6 +52,7 @@ class Toolsets:
         self.default: ToolsetName = default
         self._tools = tuple(tools)
         self._late = late
+        self._made: dict[ToolsetName, tuple[tuple[Tool, ...], Toolbox]] = {}
 
     def named(self, chosen: str | None) -> ToolsetName:
         """The set that a session's configuration names; the default if it names none that is."""
@@ -60,7 +61,14 @@ class Toolsets:
 
     def of(self, name: ToolsetName) -> Toolbox:
         """Of tools with the same name the first counts: a late one can't take another's place."""
+        there = tuple(self._late())
+        made = self._made.get(name)
+        if made is None or made[0] != there:
+            made = self._made[name] = there, self._box(name, there)
+        return made[1]
+
+    def _box(self, name: ToolsetName, there: tuple[Tool, ...]) -> Toolbox:
         lasting = [tool for tool in self._tools if tool.schema.name not in _WITHOUT[name]]
         taken = {tool.schema.name for tool in lasting} | _WITHOUT[name]
-        late = [tool for tool in self._late() if tool.schema.name not in taken]
+        late = [tool for tool in there if tool.schema.name not in taken]
         return Toolbox(lasting, late, name=name)

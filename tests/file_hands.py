@@ -45,7 +45,7 @@ class FileHands:
             read=tuple([str(path) for path in read]), write=tuple([str(path) for path in write])
         )
         self.workspaces = Workspaces(
-            sandbox, root / "workspaces", config, clock=FakeClock(), is_admin=_anyone
+            sandbox, root / "data" / "workspaces", config, clock=FakeClock(), is_admin=_anyone
         )
         self.outside = root / "outside"
         self.outside.mkdir(exist_ok=True)

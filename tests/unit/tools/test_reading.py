@@ -129,7 +129,10 @@ async def test_saved_output_can_be_read_and_not_changed(hands: FileHands) -> Non
     assert said == "/output/run.txt can't be changed: /output is read-only."
 
 
-async def test_configured_folder_that_is_missing_spoils_nothing(tmp_path: Path) -> None:
-    hands = await FileHands(tmp_path, read=(tmp_path / "gone",)).open()
+async def test_configured_folder_that_has_gone_spoils_nothing(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    hands = await FileHands(tmp_path, read=(gone,)).open()
+    gone.rmdir()
     (hands.home / "a.txt").write_text("here")
     assert await hands.read("a.txt") == "1\there"

@@ -5,7 +5,7 @@ import asyncio
 import http.client
 import socket
 import threading
-from collections.abc import AsyncIterator, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ from roost.core.turns import Turn, TurnState
 from roost.core.users import UserRole
 from roost.http.server import bind, serve
 from roost.runtime.account import Account
-from roost.testing.models import ModelServer, call, say, stall
+from roost.testing.models import ModelRequest, ModelServer, Reply, call, say, stall
 from roost.wiring import Roost, running
 from tests.engine import ASKS, FunctionTool
 
@@ -36,6 +36,8 @@ T = TypeVar("T")
 SECONDS = 20
 SECRET = "a-canary-that-nobody-else-may-see"  # noqa: S105
 """In everything that the owner has."""
+STALL, ASK = f"Take your time with {SECRET}", f"Be careful with {SECRET}"
+"""What makes the model think for ever, or call a tool that asks first."""
 
 
 class Loop:
@@ -110,7 +112,7 @@ class House:
     async def open(self) -> None:
         enter = self._stack.enter_async_context
         self.models = await enter(ModelServer())
-        self.models.otherwise(say("Good day."))
+        self.models.otherwise(_answer)
         careful = FunctionTool("careful", _act, asks=ASKS)
         self.roost = await enter(running(self._config(), {"test": Key("k")}, {}, tools=(careful,)))
         await self._serve()
@@ -172,7 +174,7 @@ class House:
     async def _furnish(self) -> dict[str, str]:
         account = self.roost.app.of(self.owner.id)
         blob = await account.files.keep(_bytes(SECRET.encode()), "text/plain")
-        talked = (await account.create(origin="web", title=SECRET)).id
+        talked = await self._session(account, SECRET)
         first = await account.send(talked, SECRET)
         await self.reached(account, first, "completed")
         queued = await self._busy(account, talked)
@@ -201,20 +203,65 @@ class House:
             "model": "test/model",
         }
 
+    def fresh(self, names: Collection[str]) -> tuple[str, dict[str, str]]:
+        """A token that may do everything, and new things of the owner's, by the names that a path
+        has for them: whatever becomes of those."""
+        return self.run(self._fresh(frozenset(names)))
+
+    async def _fresh(self, names: frozenset[str]) -> tuple[str, dict[str, str]]:
+        account, identities = self.roost.app.of(self.owner.id), self.roost.identities
+        for token in await identities.tokens(self.owner.id):
+            if token.name == "fresh":
+                await identities.revoke_token(self.owner.id, token.id)
+        scopes = ("read", "chat", "admin")
+        made = await identities.create_token(self.owner.id, name="fresh", scopes=scopes)
+        ids = {"epoch": "1", "process": "1", "route": "web", "provider": "x", "model": "test/model"}
+        if names & {"session", "turn", "message"}:
+            session = await self._session(account, "Fresh")
+            turn = await account.send(session, "Hello")
+            await self.reached(account, turn, "completed")
+            message = (await account.messages(session))[0].id
+            ids |= {"session": session, "turn": turn.id, "message": message}
+        if "approval" in names:
+            ids["approval"] = await self._asked(account)
+        if "fact" in names:
+            ids["fact"] = (await account.memory.remember(f"Fresh {made.token.id}")).id
+        if "rule" in names:
+            ids["rule"] = (await account.decisions.add_rule("careful: x", "allow")).id
+        if "file" in names:
+            ids["file"] = (await account.files.keep(_bytes(b"fresh"), "text/plain")).id
+        if names & {"user", "token", "sign_in"}:
+            user = await self.user(f"Fresh {made.token.id}")
+            ids |= {"user": user}
+            scopes = ("read",)
+            owner = user if "user" in names else self.owner.id
+            token = await identities.create_token(owner, name="fresh", scopes=scopes)
+            link = await identities.link(self.owner.id)
+            signed_in = await identities.sign_in_with_link(link.reveal(), None)
+            ids |= {"token": token.token.id, "sign_in": signed_in.id}
+        return made.secret.reveal(), ids
+
     async def _busy(self, account: Account, session: SessionId) -> Turn:
         """A turn under way, and one that waits for it."""
-        self.models.plan(say(SECRET) + stall())
-        under_way = await account.send(session, SECRET)
+        under_way = await account.send(session, STALL)
         await self.reached(account, under_way, "running")
         return await account.send(session, SECRET)
 
     async def _asked(self, account: Account) -> str:
-        self.models.plan(call("careful", {"text": SECRET}), model="model")
-        session = (await account.create(origin="web", title=SECRET)).id
-        turn = await account.send(session, SECRET)
+        for rule in await account.decisions.rules():
+            await account.decisions.remove_rule(rule.id)
+        session = await self._session(account, SECRET)
+        turn = await account.send(session, ASK)
         await self.reached(account, turn, "waiting")
-        (approval,) = await account.decisions.pending()
-        return approval.id
+        pending = await account.decisions.pending()
+        return next(approval.id for approval in pending if approval.session == session)
+
+    async def _session(self, account: Account, title: str) -> SessionId:
+        """Whatever someone has made the default."""
+        created = await account.create(
+            origin="web", title=title, model="test/model", toolset="full"
+        )
+        return created.id
 
     async def reached(self, account: Account, turn: Turn, state: TurnState) -> None:
         async with asyncio.timeout(SECONDS), account.watch(turn.session) as events:
@@ -289,6 +336,14 @@ class House:
             [each.id for each in await self.roost.identities.sign_ins(self.owner.id)],
             await self.roost.identities.people.all(),
         )
+
+
+def _answer(request: ModelRequest) -> Reply:
+    if "careful" in request.tools and STALL in request.last_text:
+        return say(SECRET) + stall()
+    if "careful" in request.tools and ASK in request.last_text:
+        return call("careful", {"text": SECRET})
+    return say("Good day.")
 
 
 async def _act(arguments: str, context: object) -> str:

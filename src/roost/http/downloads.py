@@ -14,6 +14,9 @@ PLAIN = "text/plain"
 UNKNOWN = "application/octet-stream"
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _SHOWN = PICTURES | {PLAIN}
+PDF = "application/pdf"
+KINDS = (*sorted(_SHOWN), PDF, UNKNOWN)
+"""All that a file can be served as."""
 _POLICY = "sandbox; default-src 'none'"
 
 
@@ -24,7 +27,7 @@ def sniffed(head: bytes) -> str:
     if picture is not None and picture.media_type in PICTURES:
         return picture.media_type
     if head.startswith(b"%PDF-"):
-        return "application/pdf"
+        return PDF
     return PLAIN if _is_text(head) else UNKNOWN
 
 
@@ -56,7 +59,7 @@ def download(
     }
     if size is not None:
         headers["Content-Length"] = str(size)
-    kind = media_type if media_type in _SHOWN or media_type == "application/pdf" else UNKNOWN
+    kind = media_type if media_type in KINDS else UNKNOWN
     return StreamingResponse(chunks, headers=headers, media_type=kind)
 
 

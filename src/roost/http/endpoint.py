@@ -84,7 +84,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope | None
     status: int
     takes: str | None
-    answers: str | None
+    answers: tuple[str, ...]
     sends: Any
     """What a stream's events are, if it answers with one."""
     limit: int
@@ -112,7 +112,7 @@ def endpoint(
     scope: Scope | None,
     status: int | None = None,
     takes: str | None = None,
-    answers: str | None = None,
+    answers: str | tuple[str, ...] = (),
     sends: object = None,
     limit: int = BODY_LIMIT,
     wrong: type[msgspec.Struct] = Problem,
@@ -135,7 +135,7 @@ def endpoint(
         scope=scope,
         status=status or (204 if returns is type(None) else 200),
         takes=takes,
-        answers=answers,
+        answers=(answers,) if isinstance(answers, str) else answers,
         sends=sends,
         limit=limit,
         names=tuple(re.findall(r"{(\w+)(?::path)?}", path)),

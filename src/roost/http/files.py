@@ -9,7 +9,7 @@ from starlette.responses import Response
 from roost.core.ids import BlobId
 from roost.http.bodies import body_chunks
 from roost.http.calls import Call
-from roost.http.downloads import HEAD, UNKNOWN, download, sniffed
+from roost.http.downloads import HEAD, KINDS, UNKNOWN, download, sniffed
 from roost.http.endpoint import endpoint
 from roost.http.fields import Phrase
 
@@ -74,5 +74,5 @@ async def downloaded(call: Call, file: BlobId, query: HowToSend) -> Response:
 ENDPOINTS = (
     endpoint("POST", "/api/files", uploaded, scope="chat", status=201, takes=UNKNOWN),
     endpoint("GET", "/api/files/{file}", described, scope="read"),
-    endpoint("GET", "/api/files/{file}/content", downloaded, scope="read", answers=UNKNOWN),
+    endpoint("GET", "/api/files/{file}/content", downloaded, scope="read", answers=KINDS),
 )

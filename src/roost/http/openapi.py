@@ -118,15 +118,16 @@ def _responses(endpoint: Endpoint, schemas: dict[str, dict[str, Any]]) -> dict[s
     content: dict[str, object] = {}
     if _is_json(endpoint):
         content["application/json"] = {"schema": schemas[_key(endpoint.returns)]}
-    if endpoint.answers is not None:
-        answer: dict[str, object] = {"schema": {"type": "string"}}
+    for kind in endpoint.answers:
+        shape = "object" if kind == "application/json" else "string"
+        answer: dict[str, object] = {"schema": {"type": shape}}
         if endpoint.sends is not None:
             answer["x-event"] = schemas[_key(endpoint.sends)]
-        content[endpoint.answers] = answer
+        content[kind] = answer
     if content:
         done["content"] = content
-    kind = MEDIA_TYPE if endpoint.wrong is Problem else "application/json"
-    problem = {kind: {"schema": schemas[_key(endpoint.wrong)]}}
+    wrong = MEDIA_TYPE if endpoint.wrong is Problem else "application/json"
+    problem = {wrong: {"schema": schemas[_key(endpoint.wrong)]}}
     responses: dict[str, object] = {str(endpoint.status): done}
     for status in _problems(endpoint):
         responses[str(int(status))] = {"description": status.phrase, "content": problem}

@@ -65,7 +65,7 @@ ENDPOINTS = (
         "/api/sessions/{session}/export",
         exported,
         scope="read",
-        answers="application/json",
+        answers=("application/json", "text/markdown"),
     ),
     endpoint("POST", "/api/import", imported, scope="chat", takes="application/json"),
 )

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from roost.core.errors import NotFound
 from roost.core.ids import SessionId
 from roost.http.calls import Call
-from roost.http.downloads import HEAD, UNKNOWN, download, sniffed
+from roost.http.downloads import HEAD, KINDS, download, sniffed
 from roost.http.endpoint import endpoint
 from roost.http.fields import Phrase
 from roost.workspace.base import Ground
@@ -124,6 +124,6 @@ def _entry(folder: int, name: str) -> Entry | None:
 ENDPOINTS = (
     endpoint("GET", "/api/sessions/{session}/files", listed, scope="read"),
     endpoint(
-        "GET", "/api/sessions/{session}/files/content", downloaded, scope="read", answers=UNKNOWN
+        "GET", "/api/sessions/{session}/files/content", downloaded, scope="read", answers=KINDS
     ),
 )

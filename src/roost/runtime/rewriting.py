@@ -80,10 +80,13 @@ class Rewriting:
 
     async def rewrites(self, session: SessionId) -> Sequence[Epoch]:
         """Every rewrite of the history, compactions with what is known of them."""
+        await self._store.sessions.get(session)  # whose it is
         return await self._store.history.epochs(session)
 
     async def replaced(self, session: SessionId, epoch: int) -> Sequence[Message]:
         """What left the history when an epoch was opened."""
+        if epoch not in [each.epoch for each in await self.rewrites(session)]:
+            raise NotFound("rewrite", epoch)
         return await self._store.history.replaced(session, epoch)
 
     async def pin(self, session: SessionId, message: MessageId, *, pinned: bool = True) -> None:

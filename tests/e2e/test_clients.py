@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator
@@ -31,6 +32,7 @@ base_url = "{url}"
 models = ["model", "other"]
 """
 DEADLINE = 20
+PAGE = Path(__file__).parents[2] / "docs" / "openai.md"
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "How are you?"}]
 ANSWER = "Well, and on a perch."
 
@@ -139,6 +141,27 @@ async def test_official_client_knows_our_errors_and_repeats_nothing(
         stream = await create(model="roost", messages=QUESTION, stream=True)
         with pytest.raises(openai.APIError, match="does not accept the key"):
             [chunk async for chunk in stream]
+
+
+def _run_example(running: Running) -> tuple[str | None, str]:
+    """The documentation's own code, all of it."""
+    code = "\n".join(
+        re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    )
+    for written, meant in (("http://127.0.0.1:7667", running.url), ("roost_...", running.token)):
+        assert written in code
+        code = code.replace(written, meant)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    names["client"].close()
+    return names["answer"].choices[0].message.content, names["session"]
+
+
+async def test_example_of_the_documentation_runs(running: Running, server: ModelServer) -> None:
+    answer, session = await asyncio.to_thread(_run_example, running)
+    assert answer == ANSWER
+    assert session.startswith("ses_")
+    assert "Remember the number 7." in server.requests[1].last_text
 
 
 # curl.

@@ -115,7 +115,9 @@ class Page:
         self.seq = 0
 
     def has_ended(self, *turns: TurnId) -> bool:
-        return all(turn in self._past or self.states.get(turn) in ENDED for turn in turns)
+        """For good: one that was interrupted goes on."""
+        ended = ENDED - {"interrupted"}
+        return all(turn in self._past or self.states.get(turn) in ended for turn in turns)
 
     # With a client.
 
@@ -132,11 +134,6 @@ class Page:
     async def follow_until_said(self, client: Client, session: SessionId, words: str) -> None:
         async with client.watch(session, after=self.last) as events:
             while words not in self.text:
-                self.take(await anext(events))
-
-    async def follow_until_running(self, client: Client, session: SessionId, turn: TurnId) -> None:
-        async with client.watch(session, after=self.last) as events:
-            while self.states.get(turn) != "running":
                 self.take(await anext(events))
 
     async def check_equals_what_is_stored(self, client: Client, session: SessionId) -> None:

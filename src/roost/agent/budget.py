@@ -1,7 +1,7 @@
 """Hard limits: how much a turn, a session, and a user's day may take."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -25,7 +25,8 @@ class Budget:
     """What one turn has left. `session` and `day` are what was spent before; a turn that goes on
     after a pause has spent `turn` and taken `steps` already, and its time begins anew: nobody knows
     how much of it was waiting. A subagent's is `within` its caller's: what it spends is spent there
-    too, and no limit of the caller's is passed by having others do the work."""
+    too, and no limit of the caller's is passed by having others do the work. `today` tells what the
+    user has spent by now: other turns of theirs run at the same time."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Budget:
         turn: Spent = Spent(),  # noqa: B008
         steps: int = 0,
         within: "Budget | None" = None,
+        today: Callable[[], Awaitable[Spent]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits
@@ -44,8 +46,16 @@ class Budget:
         self._day = day
         self._steps = steps
         self._within = within
+        self._today = today
+        self._is_new = True
         self._clock = clock
         self._ends = clock() + limits.turn_time.total_seconds()
+
+    async def look(self) -> None:
+        """See what was spent meanwhile, before another step."""
+        if self._today is not None and not self._is_new:
+            self._day = await self._today()
+        self._is_new = False
 
     def begin_step(self) -> None:
         """Count a model call that is about to be made. Raises if there may be no more."""

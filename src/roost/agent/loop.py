@@ -164,6 +164,7 @@ class Agent:
 
     async def _step(self, journal: Journal, budget: Budget) -> Answer:
         """Ask until there is a whole answer. One that breaks off is withdrawn and tried again."""
+        await budget.look()
         budget.begin_step()
         request = await self._request(journal, budget)
         if self._compactor.is_due(request, self.size) and len(self._messages) > self._hopeless:

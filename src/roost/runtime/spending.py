@@ -21,17 +21,20 @@ async def budget_of(
     """What a session's subagents used is the session's. While one works, its own turn is `within`
     its caller's."""
     turn, day, session, before, steps = claimed.turn, Spent(), Spent(), Spent(), 0
-    limits = await _capped(store, limits)
+    limits, today = await _capped(store, limits), None
     # What has no limit need not be known: this stands before the first word.
     if limits.day_tokens is not None or limits.day_cost is not None:
-        day = _spent(await persisted(store.usage.today))
+        today = partial(_today, store)
+        day = await today()
     if limits.session_tokens is not None or limits.session_cost is not None:
         session = await _by_session(store, claimed.session)
     if turn.state != "queued":
         before = await _by_turn(store, turn)
         # One that was parked has asked the model in this step; one that broke off asks again.
         steps = turn.step if turn.state == "waiting" else turn.step - 1
-    return Budget(limits, session=session, day=day, turn=before, steps=steps, within=within)
+    return Budget(
+        limits, session=session, day=day, turn=before, steps=steps, within=within, today=today
+    )
 
 
 async def check_limits(store: UserStore, session: Session | None, limits: LimitsConfig) -> None:
@@ -40,7 +43,7 @@ async def check_limits(store: UserStore, session: Session | None, limits: Limits
     day, spent = Spent(), Spent()
     limits = await _capped(store, limits)
     if limits.day_tokens is not None or limits.day_cost is not None:
-        day = _spent(await persisted(store.usage.today))
+        day = await _today(store)
     if session is not None and (limits.session_tokens, limits.session_cost) != (None, None):
         spent = await _by_session(store, session)
     Budget(limits, session=spent, day=day).check()
@@ -58,6 +61,10 @@ async def _capped(store: UserStore, limits: LimitsConfig) -> LimitsConfig:
 
 def _smaller(one: float | None, other: float | None) -> float | None:
     return min([each for each in (one, other) if each is not None], default=None)
+
+
+async def _today(store: UserStore) -> Spent:
+    return _spent(await persisted(store.usage.today))
 
 
 async def _by_session(store: UserStore, session: Session) -> Spent:

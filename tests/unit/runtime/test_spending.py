@@ -1,5 +1,6 @@
 """What a turn may take: the server's limits and the user's own cap, of which the smaller counts."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from roost.runtime.identities import Identities
 from roost.runtime.spending import check_limits
 from roost.store.sqlite.store import SqliteStore
 from roost.testing.clock import FakeClock
-from roost.testing.models import ModelServer, say
-from tests.engine import Engine, started
+from roost.testing.models import ModelServer, call, say, use
+from roost.tools.base import ToolContext
+from tests.engine import Engine, FunctionTool, started
 from tests.store_driver import Driver
 
 NONE = LimitsConfig()
@@ -42,6 +44,32 @@ async def test_user_over_their_cap_gets_no_turn_until_it_is_raised(engine: Engin
     assert refused.reason.startswith("budget: Today you have used")
     await people.set_caps(engine.owner.id, Caps())
     assert (await engine.say(session)).state == "completed"
+
+
+async def test_what_another_session_takes_meanwhile_counts_at_the_next_step(engine: Engine) -> None:
+    working, done = asyncio.Event(), asyncio.Event()
+
+    async def work(arguments: str, context: ToolContext) -> str:
+        working.set()
+        await done.wait()
+        return "Worked"
+
+    engine.tools = [FunctionTool("work", work)]
+    await engine.restart()
+    people = Identities(engine.store, engine.clock).people
+    await people.set_caps(engine.owner.id, Caps(day_tokens=100))
+    one, other = await engine.session(), await engine.session()
+    half = use(input_tokens=45, output_tokens=5)
+    engine.server.plan(call("work", {}) + half, say("Done") + half)
+    turn = await engine.account.send(one, "Work")
+    await working.wait()
+    assert (await engine.say(other)).state == "completed"
+    done.set()
+    ended = await engine.ended(turn.id)
+    assert ended.state == "failed"
+    assert ended.reason is not None
+    assert ended.reason.startswith("budget: Today you have used 100 tokens")
+    assert len(engine.server.requests) == 2
 
 
 @pytest.mark.parametrize(

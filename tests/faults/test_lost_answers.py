@@ -83,7 +83,7 @@ def checkpoint(lease: Lease) -> Checkpoint:
 REPEATABLE: dict[str, Write] = {
     "create a user": lambda s, _: s.users.create(User(id=UserId("u"), name="bo", role="member")),
     "make an owner": lambda s, _: s.users.owner(User(id=UserId("u"), name="o", role="admin")),
-    "set a role": lambda s, _: s.users.set_role(USER, "admin"),
+    "set a role": lambda s, _: s.users.change(USER, role="admin"),
     "set a password": lambda s, _: s.users.set_password(USER, "hash"),
     "replace a password": lambda s, _: s.users.replace_password(USER, None, "hash"),
     "cap a user": lambda s, _: s.users.set_caps(USER, Caps(day_tokens=1)),

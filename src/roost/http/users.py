@@ -72,14 +72,10 @@ async def added(call: Call, body: NewUser) -> UserView:
 
 async def changed(call: Call, user: UserId, body: ChangeUser) -> UserView:
     """Change a user's name or role, or disable or enable them."""
-    people = call.identities.people
-    if body.name is not None:
-        await people.change(user, Profile(name=body.name))
-    if body.role is not None:
-        await people.set_role(user, body.role)
-    if body.disabled is not None:
-        await (people.disable(user) if body.disabled else people.enable(user))
-    return user_view(await people.get(user))
+    changed = await call.identities.people.change(
+        user, Profile(name=body.name), role=body.role, disabled=body.disabled
+    )
+    return user_view(changed)
 
 
 async def password(call: Call, user: UserId, body: SetPassword) -> None:

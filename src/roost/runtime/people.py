@@ -1,6 +1,6 @@
 """The users of this Roost, as an admin sees to them, and as they see to themselves."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -68,24 +68,30 @@ class People:
         log.info("a user was added", user=user.id, role=role)
         return user
 
-    async def change(self, user: UserId, profile: Profile) -> User:
-        return await self._changed(partial(self._users.change, user, _clean(profile)))
+    async def change(
+        self,
+        user: UserId,
+        profile: Profile = Profile(),  # noqa: B008 (frozen)
+        *,
+        role: UserRole | None = None,
+        disabled: bool | None = None,
+    ) -> User:
+        """All of it, or nothing. If they are disabled, all that they are signed in with is revoked,
+        and so are their tokens."""
+        write = partial(self._users.change, user, _clean(profile), role=role, disabled=disabled)
+        found = await self._principals.changed_by(persisted(write))
+        if role is not None or disabled is not None:
+            log.info("a user was changed", user=user, role=role, disabled=disabled)
+        return found
 
     async def set_role(self, user: UserId, role: UserRole) -> User:
-        found = await self._changed(partial(self._users.set_role, user, role))
-        log.info("a user's role was set", user=user, role=role)
-        return found
+        return await self.change(user, role=role)
 
     async def disable(self, user: UserId) -> User:
-        """All that they are signed in with is revoked, and so are their tokens."""
-        found = await self._changed(partial(self._users.disable, user))
-        log.info("a user was disabled", user=user)
-        return found
+        return await self.change(user, disabled=True)
 
     async def enable(self, user: UserId) -> User:
-        found = await self._changed(partial(self._users.enable, user))
-        log.info("a user was enabled", user=user)
-        return found
+        return await self.change(user, disabled=False)
 
     async def set_password(
         self, user: UserId, password: str, *, keep: SignInId | None = None
@@ -119,9 +125,6 @@ class People:
     async def set_caps(self, user: UserId, caps: Caps) -> None:
         """They count from the next turn on."""
         await persisted(partial(self._users.set_caps, user, caps))
-
-    async def _changed(self, write: Callable[[], Awaitable[User]]) -> User:
-        return await self._principals.changed_by(persisted(write))
 
 
 def _clean(profile: Profile) -> Profile:

@@ -123,32 +123,26 @@ class Users:
         return [user_of(row) for row in every((yield query("list_users")), UserRow)]
 
     @writing
-    def change(self, user: UserId, profile: Profile) -> Operation[User]:
+    def change(
+        self,
+        user: UserId,
+        profile: Profile = Profile(),  # noqa: B008 (frozen)
+        *,
+        role: UserRole | None = None,
+        disabled: bool | None = None,
+    ) -> Operation[User]:
+        """All of it, or nothing. Of a user who is disabled nothing opens anything any more; all of
+        that has to be made anew if they come back."""
         yield from load_user(user)
         if profile.name is not None:
             yield from _check_free(profile.name, user)
         yield query("update_user", user=user, **msgspec.structs.asdict(profile))
-        return (yield from load_user(user))
-
-    @writing
-    def set_role(self, user: UserId, role: UserRole) -> Operation[User]:
-        if not (yield query("set_role", user=user, role=role)):
+        if role is not None and not (yield query("set_role", user=user, role=role)):
             yield from _last_admin(user)
-        return (yield from load_user(user))
-
-    @writing
-    def disable(self, user: UserId) -> Operation[User]:
-        """Nothing of theirs opens anything any more; all of it has to be made anew if they come
-        back."""
-        if not (yield query("disable_user", user=user)):
-            yield from _last_admin(user)
-        yield query("revoke_sign_ins", user=user, keep=None)
-        yield query("revoke_tokens", user=user)
-        return (yield from load_user(user))
-
-    @writing
-    def enable(self, user: UserId) -> Operation[User]:
-        yield query("enable_user", user=user)
+        if disabled is True:
+            yield from _disable(user)
+        elif disabled is False:
+            yield query("enable_user", user=user)
         return (yield from load_user(user))
 
     # Passwords. What is kept and given here are hashes.
@@ -202,6 +196,13 @@ class Users:
     @reading
     def caps(self, user: UserId) -> Operation[Caps]:
         return (yield from _caps(user))
+
+
+def _disable(user: UserId) -> Operation[None]:
+    if not (yield query("disable_user", user=user)):
+        yield from _last_admin(user)
+    yield query("revoke_sign_ins", user=user, keep=None)
+    yield query("revoke_tokens", user=user)
 
 
 class OwnCaps:

@@ -24,6 +24,14 @@ async def test_admin_gives_a_user_a_name_a_password_and_caps(
         assert (await ada.get("/api/me"))["user"]["name"] == "Ada L."
 
 
+async def test_change_that_is_refused_in_part_changes_nothing(browser: Client) -> None:
+    (owner,) = (await browser.get("/api/users"))["users"]
+    change = {"name": "x", "role": "member"}
+    status, problem = await browser.ask("PATCH", f"/api/users/{owner['id']}", change)
+    assert (status, problem["detail"][:26]) == (409, "This is the last admin. Ma")
+    assert (await browser.get("/api/users"))["users"] == [owner]
+
+
 async def test_link_lasts_as_long_as_was_said(browser: Client) -> None:
     path = await added(browser)
     assert (await browser.post(f"{path}/link"))[0] == 201

@@ -85,11 +85,11 @@ async def test_link_and_sign_in_expire(ada: Driver, clock: FakeClock) -> None:
 
 async def test_disabled_user_gets_no_link_and_uses_none(ada: Driver, bob: Driver) -> None:
     await link_for(bob)
-    await ada.store.users.disable(bob.user.id)
+    await ada.store.users.change(bob.user.id, disabled=True)
     assert await ada.store.sign_ins.redeem(LINK, new()) is None
-    await ada.store.users.enable(bob.user.id)
+    await ada.store.users.change(bob.user.id, disabled=False)
     assert await ada.store.sign_ins.redeem(LINK, new()) is None, "it was revoked with the rest"
-    await ada.store.users.disable(bob.user.id)
+    await ada.store.users.change(bob.user.id, disabled=True)
     with pytest.raises(Conflict, match="disabled"):
         await link_for(bob)
     with pytest.raises(NotFound):

@@ -62,11 +62,11 @@ async def test_tokens_are_each_users_own(ada: Driver, bob: Driver) -> None:
 
 async def test_disabled_user_has_no_tokens(ada: Driver, bob: Driver) -> None:
     await token_for(bob)
-    await ada.store.users.disable(bob.user.id)
+    await ada.store.users.change(bob.user.id, disabled=True)
     assert await ada.store.tokens.find(b"token") is None
     with pytest.raises(Conflict):
         await token_for(bob, b"another")
-    await ada.store.users.enable(bob.user.id)
+    await ada.store.users.change(bob.user.id, disabled=False)
     assert await ada.store.tokens.find(b"token") is None
 
 

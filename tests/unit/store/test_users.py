@@ -122,21 +122,34 @@ async def test_owner_of_an_older_store_is_known_by_name(store: SqliteStore, ada:
 
 
 async def test_last_admin_stays_one(store: SqliteStore, ada: Driver, bob: Driver) -> None:
-    for change in (store.users.disable(ada.user.id), store.users.set_role(ada.user.id, "member")):
+    change = store.users.change
+    for refused in (change(ada.user.id, disabled=True), change(ada.user.id, role="member")):
         with pytest.raises(Conflict, match="last admin"):
-            await change
+            await refused
     assert await store.users.get(ada.user.id) == ada.user
-    await store.users.set_role(bob.user.id, "admin")
-    await store.users.disable(bob.user.id)
-    for change in (store.users.disable(ada.user.id), store.users.set_role(ada.user.id, "member")):
+    await change(bob.user.id, role="admin")
+    await change(bob.user.id, disabled=True)
+    for refused in (change(ada.user.id, disabled=True), change(ada.user.id, role="member")):
         with pytest.raises(Conflict):  # an admin who is disabled sees to nothing
-            await change
-    await store.users.set_role(bob.user.id, "member")
-    await store.users.enable(bob.user.id)
-    await store.users.set_role(bob.user.id, "admin")
-    await store.users.set_role(ada.user.id, "member")
+            await refused
+    await change(bob.user.id, role="member")
+    await change(bob.user.id, role="admin", disabled=False)
+    await change(ada.user.id, role="member")
     with pytest.raises(NotFound):
-        await store.users.disable(UserId("usr_unknown"))
+        await change(UserId("usr_unknown"), disabled=True)
+
+
+async def test_change_that_is_refused_in_part_changes_nothing(
+    store: SqliteStore, ada: Driver, bob: Driver
+) -> None:
+    with pytest.raises(Conflict):
+        await store.users.change(ada.user.id, Profile(name="Augusta"), role="member")
+    with pytest.raises(Conflict):
+        await store.users.change(ada.user.id, Profile(locale="de"), disabled=True)
+    with pytest.raises(InvalidInput):
+        await store.users.change(bob.user.id, Profile(name="Ada"), role="admin")
+    assert await store.users.get(ada.user.id) == ada.user
+    assert await store.users.get(bob.user.id) == bob.user
 
 
 @pytest.mark.parametrize("how", ["disable", "demote"])
@@ -147,8 +160,9 @@ async def test_admins_who_remove_one_another_at_once_leave_one(
     for number in range(7):
         new = User(id=new_user_id(), name=f"admin {number}", role="admin")
         admins.append((await store.users.create(new)).id)
+    change = store.users.change
     removals = [
-        store.users.disable(each) if how == "disable" else store.users.set_role(each, "member")
+        change(each, disabled=True) if how == "disable" else change(each, role="member")
         for each in admins
     ]
     outcomes = await asyncio.gather(*removals, return_exceptions=True)
@@ -179,10 +193,10 @@ async def test_disabled_user_has_no_credentials(
     store: SqliteStore, ada: Driver, bob: Driver
 ) -> None:
     await store.users.set_password(bob.user.id, "hash")
-    await store.users.disable(bob.user.id)
+    await store.users.change(bob.user.id, disabled=True)
     assert await store.users.credentials("Bob") is None
     assert not await store.users.replace_password(bob.user.id, "hash", "new")
-    await store.users.enable(bob.user.id)
+    await store.users.change(bob.user.id, disabled=False)
     assert await store.users.credentials("Bob") is not None
 
 

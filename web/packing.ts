@@ -1,0 +1,78 @@
+// What the build does beyond bundling: every file lies there compressed as well, and the first load
+// has a limit.
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import type { Plugin, Rolldown } from "vite";
+
+const TEXT = new Set([".css", ".html", ".js", ".json", ".svg", ".webmanifest"]);
+const SMALL = 1024;
+
+/** Browsers ask for Brotli over HTTPS only, so there is gzip too. */
+export function compressed(folder: string): Plugin {
+  return {
+    name: "roost:compressed",
+    apply: "build",
+    closeBundle() {
+      for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+        const file = join(folder, name);
+        if (!TEXT.has(extname(file)) || statSync(file).size < SMALL) continue;
+        const content = readFileSync(file);
+        writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+        writeFileSync(`${file}.br`, brotliCompressSync(content, brotli(content)));
+      }
+    },
+  };
+}
+
+function brotli(content: Buffer) {
+  return { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } };
+}
+
+/** Every browser that runs the app reads woff2; KaTeX brings two older formats of each font. */
+export function modernFonts(): Plugin {
+  return {
+    name: "roost:modern-fonts",
+    generateBundle(_, bundle) {
+      for (const name of Object.keys(bundle)) if (/\.(ttf|woff)$/.test(name)) delete bundle[name];
+    },
+  };
+}
+
+/** The build fails when the page, its script and its style grow past `limit` bytes in gzip. */
+export function firstLoad(limit: number): Plugin {
+  return {
+    name: "roost:first-load",
+    apply: "build",
+    generateBundle: {
+      order: "post",
+      handler(_, bundle) {
+        const sizes = loadedFirst(bundle).map((name) => gzipSync(content(bundle[name])).length);
+        const total = sizes.reduce((sum, size) => sum + size, 0);
+        if (total > limit) this.error(`The first load is ${total} bytes, of at most ${limit}.`);
+        this.info(`The first load is ${total} bytes compressed, of at most ${limit}.`);
+      },
+    },
+  };
+}
+
+function loadedFirst(bundle: Rolldown.OutputBundle): string[] {
+  const waiting = Object.keys(bundle).filter((name) => {
+    const each = bundle[name];
+    return name.endsWith(".html") || (each?.type === "chunk" && each.isEntry);
+  });
+  const found = new Set<string>();
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    const each = bundle[name];
+    if (each?.type !== "chunk") continue;
+    waiting.push(...each.imports, ...(each.viteMetadata?.importedCss ?? []));
+  }
+  return [...found];
+}
+
+function content(output: Rolldown.OutputAsset | Rolldown.OutputChunk | undefined) {
+  if (output === undefined) return "";
+  return output.type === "chunk" ? output.code : output.source;
+}

@@ -1,0 +1,28 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+import { compressed, firstLoad, modernFonts } from "./packing.ts";
+
+const FOLDER = "../src/roost/http/static";
+const SERVER = process.env.ROOST_URL ?? "http://127.0.0.1:7667";
+
+export default defineConfig({
+  plugins: [svelte(), modernFonts(), firstLoad(250_000), compressed(FOLDER)],
+  build: {
+    outDir: FOLDER,
+    emptyOutDir: true,
+    target: "es2023",
+    // The policy of the page lets no font or style come from a data: address.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    // Diagrams are large; they come when one is shown. What matters is the first load.
+    chunkSizeWarningLimit: 4000,
+  },
+  // The server takes writes from its own pages only, so it has to be told that this is one.
+  server: {
+    proxy: { "/api": { target: SERVER, changeOrigin: true, headers: { origin: SERVER } } },
+  },
+  // Without this, tests get Svelte's server side.
+  resolve: process.env.VITEST ? { conditions: ["browser"] } : {},
+  test: { environment: "jsdom", include: ["src/**/*.test.ts"], passWithNoTests: true },
+});

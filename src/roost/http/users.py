@@ -27,7 +27,8 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ChangeUser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is left out stays. A user who is disabled is signed out everywhere."""
+    """What is left out stays. A user who is disabled is signed out everywhere, and their turns are
+    cancelled."""
 
     name: Phrase | None = None
     role: UserRole | None = None

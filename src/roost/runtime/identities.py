@@ -27,6 +27,7 @@ from roost.core.identities import (
 from roost.core.ids import ApiTokenId, SignInId, UserId, new_sign_in_id
 from roost.core.keys import Key
 from roost.runtime.attempts import Attempts
+from roost.runtime.departures import Departures
 from roost.runtime.passwords import Passwords
 from roost.runtime.people import People
 from roost.runtime.persistence import persisted
@@ -52,13 +53,15 @@ _ALL = frozenset(SCOPES)
 
 
 class Identities:
-    """`monotonic` is for what is kept in memory and must not follow a clock that is set."""
+    """`departures` stops what runs for those who are not let in any more, where anything runs.
+    `monotonic` is for what is kept in memory and must not follow a clock that is set."""
 
     def __init__(
         self,
         store: Store,
         clock: Clock,
         *,
+        departures: Departures | None = None,
         passwords: Passwords | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -69,7 +72,9 @@ class Identities:
         self._principals = Principals(monotonic)
         self._local: tuple[ApiTokenId, bytes] | None = None
         self.sightings = Sightings(store, clock, ttl=SIGNED_IN)
-        self.people = People(store, self._principals, self._passwords, self._attempts)
+        self.people = People(
+            store, self._principals, self._passwords, self._attempts, departures=departures
+        )
 
     async def run(self) -> None:
         """Keeps track of what is used, for as long as requests are answered."""

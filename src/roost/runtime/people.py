@@ -1,6 +1,6 @@
 """The users of this Roost, as an admin sees to them, and as they see to themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,6 +11,7 @@ from roost.core.errors import InvalidInput, SignInRefused
 from roost.core.ids import SignInId, UserId, new_user_id
 from roost.core.users import Caps, Profile, User, UserRole, check_locale, clean_name
 from roost.runtime.attempts import Attempts
+from roost.runtime.departures import Departures
 from roost.runtime.passwords import Passwords
 from roost.runtime.persistence import persisted
 from roost.runtime.principals import Principals
@@ -32,9 +33,16 @@ class People:
     counts at once."""
 
     def __init__(
-        self, store: Store, principals: Principals, passwords: Passwords, attempts: Attempts
+        self,
+        store: Store,
+        principals: Principals,
+        passwords: Passwords,
+        attempts: Attempts,
+        *,
+        departures: Departures | None,
     ) -> None:
         self._store = store
+        self._departures = departures
         self._users = store.users
         self._principals = principals
         self._passwords = passwords
@@ -77,11 +85,18 @@ class People:
         disabled: bool | None = None,
     ) -> User:
         """All of it, or nothing. If they are disabled, all that they are signed in with is revoked,
-        and so are their tokens."""
+        so are their tokens, and what runs for them is stopped."""
         write = partial(self._users.change, user, _clean(profile), role=role, disabled=disabled)
-        found = await self._principals.changed_by(persisted(write))
+        found = await self._principals.changed_by(self._changed(user, write))
         if role is not None or disabled is not None:
             log.info("a user was changed", user=user, role=role, disabled=disabled)
+        return found
+
+    async def _changed(self, user: UserId, write: Callable[[], Awaitable[User]]) -> User:
+        found = await persisted(write)
+        if found.disabled_at is not None and self._departures is not None:
+            self._principals.forget()  # nothing of theirs is let in while it is stopped
+            await self._departures.stop(user)
         return found
 
     async def set_role(self, user: UserId, role: UserRole) -> User:

@@ -46,6 +46,7 @@ class Turns:
         self._asking: defaultdict[SessionId, deque[asyncio.Future[Lease | None]]]
         self._asking = defaultdict(deque)
         self._tasks: set[asyncio.Task[object]] = set()
+        self._submitting: set[asyncio.Task[Turn]] = set()
         self._work = asyncio.Event()
         self._claiming = asyncio.Lock()
         """Held from a claim until its turns are in `_runs`: nobody looks for one in between."""
@@ -103,7 +104,10 @@ class Turns:
     async def submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
         """Hand a message in. If its session is free it is taken up at once, even if whoever sent it
         has left meanwhile."""
-        return await asyncio.shield(self._spawn(self._submit(user, session, new)))
+        submitting = self._spawn(self._submit(user, session, new))
+        self._submitting.add(submitting)
+        submitting.add_done_callback(self._submitting.discard)
+        return await asyncio.shield(submitting)
 
     async def _submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
         work, holder = self._store.work, new_holder("turn")
@@ -211,6 +215,17 @@ class Turns:
         if run.end is None:  # it was being parked
             return await self._cancel_parked(user, session, turn)
         return run.end.state == "cancelled"
+
+    async def cancel_all(self, user: UserId) -> None:
+        """Stop whatever runs for a user who was disabled, keeping what was said: nothing of theirs
+        is claimed any more, and what was claimed before is waited for."""
+        if self._submitting:
+            await asyncio.wait(self._submitting)
+        async with self._claiming:
+            runs = [run for run in self._runs.values() if run.claimed.session.user == user]
+        for run in runs:
+            run.stop("cancel")
+        await asyncio.gather(*[run.over.wait() for run in runs])
 
     async def _cancel_parked(self, user: UserId, session: SessionId, turn: TurnId | None) -> bool:
         mine = self._store.of(user)

@@ -130,18 +130,21 @@ class Work:
         self, user: UserId, session: SessionId, new: NewTurn, holder: str
     ) -> Operation[Submitted]:
         """Store a message and, if its session has nothing else to do, claim it: one commit less
-        before the first word. Asked again by the same holder, the claim is the same."""
+        before the first word. Asked again by the same holder, the claim is the same. That of a user
+        who was just disabled waits until they are enabled."""
         turn = yield from submit(user, session, new)
         if turn.state != "queued" or (yield query("live_turn", session=session)):
             return Submitted(turn)
         if maybe((yield query("first_queued", session=session)), str) != turn.id:
             return Submitted(turn)
+        zone = (yield from _zones([user]))[user]
+        if zone.is_disabled:
+            return Submitted(turn)
         lease = yield from claim(session_lease(session), holder, self._ttl)
         if lease is None:
             return Submitted(turn)
         found = yield from load_session(user, session)
-        zones = yield from _time_zones([user])
-        return Submitted(turn, Claimed(lease, found, turn, zones[user]))
+        return Submitted(turn, Claimed(lease, found, turn, zone.time_zone))
 
     @writing
     def claim_waiting(self, holder: str, *, limit: int = 64) -> Operation[Sequence[Claimed]]:
@@ -224,13 +227,13 @@ def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
     sessions = {session.id: session for session in sessions_of(rows)}
     rows = yield query("claimed_turns", ids=_json([each.turn for each in held]))
     turns = {turn.session: turn for turn in turns_of(rows) if turn.state != "running"}
-    zones = yield from _time_zones([session.user for session in sessions.values()])
+    zones = yield from _zones([session.user for session in sessions.values()])
     claimed = [
         Claimed(
             Lease(each.name, each.holder, each.token, each.since, each.until),
             sessions[each.session],
             turns[each.session],
-            zones[sessions[each.session].user],
+            zones[sessions[each.session].user].time_zone,
         )
         for each in held
         if each.session in turns
@@ -241,11 +244,12 @@ def _load(held: list[_Held]) -> Operation[Sequence[Claimed]]:
 class _Zone(msgspec.Struct, frozen=True, array_like=True):
     user: UserId
     time_zone: str
+    is_disabled: bool
 
 
-def _time_zones(users: list[UserId]) -> Operation[dict[UserId, str]]:
+def _zones(users: list[UserId]) -> Operation[dict[UserId, _Zone]]:
     rows = yield query("time_zones", users=_json(users))
-    return {row.user: row.time_zone for row in every(rows, _Zone)}
+    return {row.user: row for row in every(rows, _Zone)}
 
 
 def _arrival(claimed: Claimed) -> tuple[bool, int, TurnId]:

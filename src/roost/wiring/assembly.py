@@ -20,6 +20,7 @@ from roost.memory.builtin import Builtin
 from roost.runtime.app import App
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
+from roost.runtime.departures import Departures
 from roost.runtime.identities import Identities
 from roost.runtime.tracing import traced
 from roost.store.sqlite.store import SqliteStore, open_store
@@ -87,7 +88,6 @@ async def running(
             if isinstance(remembers, Builtin):
                 tools = (*tools, MemoryTool(remembers, profile=config.memory.profile))
             memories = {} if remembers is None else {str(config.memory.provider): remembers}
-            identities = Identities(store, clock)
             async with (
                 closed_after(memories),
                 hands(config, environ, store, clock, tools=tools) as acting,
@@ -99,9 +99,10 @@ async def running(
                     memories=memories,
                     workspaces=acting.workspaces,
                 ) as app,
-                going_on(identities.run()),
             ):
                 acting.subagents.attach(app)
-                yield Roost(config, store, app, identities)
+                identities = Identities(store, clock, departures=Departures(app.parts))
+                async with going_on(identities.run()):
+                    yield Roost(config, store, app, identities)
     finally:
         await store.close()

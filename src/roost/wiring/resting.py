@@ -12,6 +12,7 @@ from roost.memory.base import MemoryProvider
 from roost.memory.builtin import NAME as BUILTIN
 from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
+from roost.runtime.departures import Departures
 from roost.runtime.identities import Identities
 from roost.store.sqlite.store import open_store
 from roost.tools.toolsets import Toolsets
@@ -59,7 +60,8 @@ async def resting(
                     at_rest=True,
                 ) as app,
             ):
-                yield Roost(config, store, app, Identities(store, clock))
+                identities = Identities(store, clock, departures=Departures(app.parts))
+                yield Roost(config, store, app, identities)
     finally:
         await store.close()
 

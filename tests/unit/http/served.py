@@ -20,6 +20,7 @@ from roost.http.app import create_app
 from roost.http.connection import PATIENCE
 from roost.http.server import bind, serve
 from roost.http.views import EventView
+from roost.runtime.departures import Departures
 from roost.runtime.identities import Identities
 from roost.testing.models import ModelServer
 from roost.tools.base import Tool
@@ -68,7 +69,8 @@ class Served:
 
     async def start(self) -> None:
         await self.engine.start()
-        self.identities = Identities(self.engine.store, self.engine.clock)
+        departures = Departures(self.engine.parts)
+        self.identities = Identities(self.engine.store, self.engine.clock, departures=departures)
         self._stop, ready = asyncio.Event(), asyncio.Event()
         listener = bind("127.0.0.1", self._port)
         self._port = listener.getsockname()[1]

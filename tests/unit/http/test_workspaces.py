@@ -61,3 +61,17 @@ async def test_workspace_is_closed(browser: Client, session: str) -> None:
     assert (await browser.ask("DELETE", f"/api/sessions/{session}/workspace"))[0] == 204
     assert await browser.get("/api/workspaces") == []
     assert not commands(SLEEP)
+
+
+async def test_disabling_a_user_ends_what_their_agents_have_running(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    bob = await served.identities.people.create("Bob")
+    his = served.engine.app.of(bob.id)
+    session = (await his.create(origin="test", title="Session")).id
+    server.plan(call("terminal", {"command": SLEEP, "background": True}), say("It runs."))
+    async for _ in his.talk(session, "Go"):
+        pass
+    assert commands(SLEEP)
+    assert (await browser.ask("PATCH", f"/api/users/{bob.id}", {"disabled": True}))[0] == 200
+    assert not commands(SLEEP)

@@ -1,5 +1,5 @@
--- Sessions that can be worked on have no live lease. First those whose parked turn has its answers
--- (turns_parked, approvals_pending).
+-- Sessions that can be worked on have no live lease, and a user who is not disabled. First those whose
+-- parked turn has its answers (turns_parked, approvals_pending).
 -- name: answered_sessions
 SELECT t.session_id
 FROM turns t
@@ -9,6 +9,7 @@ WHERE t.state = 'waiting' AND s.deleted_at IS NULL
   AND (l.holder IS NULL OR l.until <= :now)
   AND NOT EXISTS (SELECT 1 FROM approvals a
                   WHERE a.session_id = t.session_id AND a.turn_id = t.id AND a.state = 'pending')
+  AND (SELECT u.disabled_at FROM users u WHERE u.id = s.user_id) IS NULL
 LIMIT :limit;
 
 -- Then those with a message in the queue and no live turn, by the arrival (turns_arrival) of the one
@@ -24,6 +25,7 @@ WHERE t.state = 'queued' AND s.deleted_at IS NULL AND s.ended_at IS NULL
                   WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting'))
   AND t.id = (SELECT f.id FROM turns f WHERE f.session_id = t.session_id AND f.state = 'queued'
               ORDER BY f.place, f.id LIMIT 1)
+  AND (SELECT u.disabled_at FROM users u WHERE u.id = s.user_id) IS NULL
 ORDER BY t.created_at, t.id LIMIT :limit;
 
 -- `sessions` is a JSON list.
@@ -141,6 +143,7 @@ WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
   AND NOT EXISTS (SELECT 1 FROM turns o
                   WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)
   AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown')
+  AND (SELECT u.disabled_at FROM users u WHERE u.id = s.user_id) IS NULL
 ORDER BY t.ended_at, t.id;
 
 -- Subagents' turns that nobody waits for any more: no turn of their caller runs (turns_parked,
@@ -158,9 +161,10 @@ WHERE t.state = 'queued' AND t.route = 'subagent' AND s.deleted_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.session_id = s.parent_id
                   AND o.state IN ('running', 'waiting') AND o.state = 'running');
 
--- Where the users of claimed sessions are: their messages say what time it is there.
+-- Where the users of claimed sessions are: their messages say what time it is there. Those who are
+-- disabled are not worked for.
 -- name: time_zones
-SELECT u.id, u.time_zone FROM json_each(:users) j CROSS JOIN users u ON u.id = j.value;
+SELECT u.id, u.time_zone, u.disabled_at IS NOT NULL FROM json_each(:users) j CROSS JOIN users u ON u.id = j.value;
 
 -- name: sessions_among
 SELECT id FROM sessions

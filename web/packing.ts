@@ -2,17 +2,21 @@
 // has a limit.
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { extname, join, resolve } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 
 const TEXT = new Set([".css", ".html", ".js", ".json", ".svg", ".webmanifest"]);
 const SMALL = 1024;
 
 /** Browsers ask for Brotli over HTTPS only, so there is gzip too. */
-export function compressed(folder: string): Plugin {
+export function compressed(): Plugin {
+  let folder = "";
   return {
     name: "roost:compressed",
     apply: "build",
+    configResolved(config) {
+      folder = resolve(config.root, config.build.outDir);
+    },
     closeBundle() {
       for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
         const file = join(folder, name);

@@ -2,13 +2,12 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 import { compressed, firstLoad, modernFonts } from "./packing.ts";
 
-const FOLDER = "../src/roost/http/static";
 const SERVER = process.env.ROOST_URL ?? "http://127.0.0.1:7667";
 
 export default defineConfig({
-  plugins: [svelte(), modernFonts(), firstLoad(250_000), compressed(FOLDER)],
+  plugins: [svelte(), modernFonts(), firstLoad(250_000), compressed()],
   build: {
-    outDir: FOLDER,
+    outDir: "../src/roost/http/static",
     emptyOutDir: true,
     target: "es2023",
     // The policy of the page lets no font or style come from a data: address.

@@ -1,0 +1,147 @@
+/** Calls to the API: typed by its own document, with its problems as errors. */
+
+import { t } from "../text/text";
+import type { Calls, FileView, Problem as ProblemBody } from "./types";
+
+type Given<C extends keyof Calls> = {
+  [
+    K in "path" | "query" | "body" as Calls[C][K] extends undefined
+      ? never
+      : Partial<Calls[C][K]> extends Calls[C][K]
+        ? never
+        : K
+  ]: Calls[C][K];
+} & {
+  [K in "query" | "body" as Partial<Calls[C][K]> extends Calls[C][K] ? K : never]?: Calls[C][K];
+} & { signal?: AbortSignal };
+
+type Arguments<C extends keyof Calls> =
+  Partial<Given<C>> extends Given<C> ? [given?: Given<C>] : [given: Given<C>];
+
+type Plain = {
+  path?: Record<string, string | number>;
+  query?: Record<string, string | number | boolean | null | undefined>;
+  body?: unknown;
+  signal?: AbortSignal;
+};
+
+/** A request that was refused (`status` as the server said) or got nowhere (`status` 0). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    readonly detail: string,
+    readonly code = "",
+  ) {
+    super(detail || title);
+  }
+
+  /** Nobody knows whether it arrived: it may be sent again, with the same id. */
+  get isOffline(): boolean {
+    return this.status === 0;
+  }
+}
+
+/** Set by who wants to know that this browser is signed in no more. */
+export const hooks: { signedOut: () => void } = { signedOut: () => undefined };
+
+export async function call<C extends keyof Calls>(
+  what: C,
+  ...[given]: Arguments<C>
+): Promise<Calls[C]["answer"]> {
+  const [method, template] = what.split(" ") as [string, string];
+  const { path, query, body, signal } = (given ?? {}) as Plain;
+  const init: RequestInit = { method, signal: signal ?? null };
+  if (body instanceof Blob) {
+    init.body = body;
+  } else if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "Content-Type": "application/json" };
+  }
+  const response = await reach(address(template, path, query), init);
+  return (await answer(response)) as Calls[C]["answer"];
+}
+
+export function address(
+  template: string,
+  path: Plain["path"] = {},
+  query: Plain["query"] = {},
+): string {
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(path[name])),
+  );
+  const asked = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) asked.set(name, String(value));
+  }
+  return asked.size ? `${filled}?${asked}` : filled;
+}
+
+/** Fetch, where whatever goes wrong is a `Problem`. */
+export async function reach(url: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new Problem(0, t.errors.offline, t.errors.offlineDetail);
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function answer(response: Response): Promise<unknown> {
+  const kind = response.headers.get("content-type") ?? "";
+  if (response.status === 204 || !kind) return undefined;
+  return kind.startsWith("application/json") ? await response.json() : await response.blob();
+}
+
+async function refusal(response: Response): Promise<Problem> {
+  if (response.status === 401) hooks.signedOut();
+  return problemOf(response.status, await response.text());
+}
+
+function problemOf(status: number, text: string): Problem {
+  try {
+    const said = JSON.parse(text) as ProblemBody;
+    return new Problem(status, said.title, said.detail, said.type);
+  } catch {
+    return new Problem(status, t.errors.unexpected, t.errors.unexpectedDetail);
+  }
+}
+
+/** Send a file, and say how much of it has arrived (0 to 1). */
+export function upload(
+  file: Blob,
+  { progress, signal }: { progress?: (part: number) => void; signal?: AbortSignal } = {},
+): Promise<FileView> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/files");
+    request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) progress?.(event.loaded / event.total);
+    };
+    request.onload = () => {
+      if (request.status < 300) resolve(JSON.parse(request.responseText) as FileView);
+      else reject(problemOf(request.status, request.responseText));
+    };
+    request.onerror = () => {
+      reject(new Problem(0, t.errors.offline, t.errors.offlineDetail));
+    };
+    request.onabort = () => {
+      reject(new DOMException("Aborted", "AbortError"));
+    };
+    signal?.addEventListener("abort", () => {
+      request.abort();
+    });
+    request.send(file);
+  });
+}
+
+/** What to show of anything that was thrown. */
+export function asProblem(error: unknown): Problem {
+  return error instanceof Problem
+    ? error
+    : new Problem(-1, t.errors.unexpected, t.errors.unexpectedDetail);
+}

@@ -1,0 +1,244 @@
+/** One session as it stands on the server, followed live. */
+
+import { SvelteMap } from "svelte/reactivity";
+import { address, call, Problem } from "../api/client";
+import { Stream } from "../api/stream";
+import type {
+  ApprovalView,
+  CallView,
+  Calls,
+  ChangedView,
+  MessageView,
+  SessionView,
+  SnapshotView,
+  TurnView,
+} from "../api/types";
+import { Live } from "./live.svelte";
+import { whileSeen } from "./visibility";
+
+type SessionEvent = Calls["GET /api/sessions/{session}/events"]["answer"];
+
+const PAGE = 100;
+/** As many messages has a snapshot, if there are so many. */
+const NEWEST = 50;
+
+/** Loading, followed live, deleted, or refused for a reason that `problem` says. */
+export type Standing = "loading" | "live" | "gone" | "refused";
+
+export class OpenSession {
+  standing: Standing = $state("loading");
+  problem: Problem | null = $state.raw(null);
+  view: SessionView | null = $state.raw(null);
+  /** By position; older ones are read when wanted. */
+  messages: MessageView[] = $state.raw([]);
+  hasOlder = $state(false);
+  readonly turns = new SvelteMap<string, TurnView>();
+  readonly calls = new SvelteMap<string, CallView>();
+  readonly approvals = new SvelteMap<string, ApprovalView>();
+  /** Ids of the turns that wait, the next one first. */
+  queued: string[] = $state.raw([]);
+  /** What streams, if something does. */
+  live: Live | null = $state.raw(null);
+  /** What is being done to the session outside of a turn. */
+  notice: string | null = $state(null);
+  /** Grows whenever the history was rewritten: what was shown of it may be gone. */
+  rewrites = $state(0);
+
+  #stream: Stream<SessionEvent>;
+  #end: (() => void) | null = null;
+  #waiting: SessionEvent[] = [];
+  #older: Promise<void> | null = null;
+
+  constructor(readonly id: string) {
+    this.#stream = new Stream<SessionEvent>({
+      address: (after) => address("/api/sessions/{session}/events", { session: id }, { after }),
+      take: (event) => {
+        this.#wait(event);
+      },
+      changed: (state, problem) => {
+        if (state === "refused" && problem) this.#refuse(problem);
+      },
+    });
+  }
+
+  /** Follow it, from where it was left. */
+  follow(): void {
+    this.#end ??= whileSeen(this.#stream);
+  }
+
+  /** Nobody looks at it now. What is known stays. */
+  leave(): void {
+    this.#end?.();
+    this.#end = null;
+  }
+
+  get queue(): TurnView[] {
+    return this.queued.map((id) => this.turns.get(id)).filter((each) => each !== undefined);
+  }
+
+  /** The turn under way: it runs, or waits for an answer. */
+  get current(): TurnView | null {
+    for (const turn of this.turns.values()) {
+      if (turn.state === "running" || turn.state === "waiting") return turn;
+    }
+    return null;
+  }
+
+  get pendingApprovals(): ApprovalView[] {
+    return [...this.approvals.values()].filter((each) => each.state === "pending");
+  }
+
+  /** Read the page of messages before those that are known. */
+  older(): Promise<void> {
+    this.#older ??= this.#readOlder().finally(() => {
+      this.#older = null;
+    });
+    return this.#older;
+  }
+
+  /** What the server has confirmed of a turn, before the stream tells of it. */
+  took(turn: TurnView): void {
+    if (this.turns.has(turn.id)) return;
+    this.turns.set(turn.id, turn);
+    if (turn.state === "queued") this.queued = [...this.queued, turn.id];
+  }
+
+  // Events are applied once a frame: what comes faster than it can be seen costs no more.
+
+  #wait(event: SessionEvent): void {
+    this.#waiting.push(event);
+    if (this.#waiting.length > 1) return;
+    if (document.hidden) this.#apply();
+    else
+      requestAnimationFrame(() => {
+        this.#apply();
+      });
+  }
+
+  #apply(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const event of waiting) this.#take(event);
+  }
+
+  #take(event: SessionEvent): void {
+    switch (event.kind) {
+      case "snapshot":
+        this.#anew(event);
+        break;
+      case "changed":
+        this.#change(event);
+        break;
+      case "streamed":
+        if (!this.#streams(event.cursor)?.take(event.deltas)) this.#stream.restart();
+        break;
+      case "rewound":
+        if (this.live?.turn === event.turn) this.live = new Live(event.turn, event.attempt);
+        break;
+      case "noticed":
+        this.notice = event.text;
+        break;
+      case "end":
+        if (event.reason === "gone") this.#gone();
+        break;
+    }
+  }
+
+  #anew(snapshot: SnapshotView): void {
+    const first = snapshot.messages[0];
+    const kept = first ? this.messages.filter((each) => each.position < first.position) : [];
+    const sameHistory = this.view?.epoch === snapshot.session.epoch;
+    this.messages = sameHistory ? [...kept, ...snapshot.messages] : snapshot.messages;
+    if (!sameHistory) this.rewrites++;
+    if (!sameHistory || !kept.length) this.hasOlder = snapshot.messages.length >= NEWEST;
+    this.view = snapshot.session;
+    this.#know(snapshot);
+    for (const turn of snapshot.queue) this.turns.set(turn.id, turn);
+    if (snapshot.turn) this.turns.set(snapshot.turn.id, snapshot.turn);
+    this.queued = snapshot.queue.map((turn) => turn.id);
+    const { turn, attempt = 0 } = snapshot.cursor;
+    this.live = turn ? new Live(turn, attempt) : null;
+    for (const run of snapshot.deltas) this.live?.take(run);
+    this.standing = "live";
+    this.problem = null;
+  }
+
+  #change(change: ChangedView): void {
+    this.notice = null;
+    if (change.session) this.view = change.session;
+    if (this.view) this.view = { ...this.view, revision: change.cursor.revision };
+    this.#know(change);
+    this.#requeue(change.turns ?? []);
+    if (change.messages?.length) this.#add(change.messages);
+    for (const event of change.events) {
+      if (event.kind === "attempt") {
+        this.live = new Live(event.turn, event.attempt);
+      } else if (event.kind === "turn" && event.turn === this.live?.turn) {
+        if (event.state !== "running") this.live = null;
+      } else if (event.kind === "rewrite") {
+        this.rewrites++;
+        this.#stream.restart();
+        return;
+      }
+    }
+  }
+
+  #know(told: { turns?: TurnView[]; calls?: CallView[]; approvals?: ApprovalView[] }): void {
+    for (const turn of told.turns ?? []) this.turns.set(turn.id, turn);
+    for (const each of told.calls ?? []) this.calls.set(each.id, each);
+    for (const each of told.approvals ?? []) this.approvals.set(each.id, each);
+  }
+
+  #requeue(turns: TurnView[]): void {
+    let queued = this.queued;
+    for (const turn of turns) {
+      const waits = turn.state === "queued";
+      if (waits && !queued.includes(turn.id)) queued = [...queued, turn.id];
+      else if (!waits) queued = queued.filter((each) => each !== turn.id);
+    }
+    this.queued = queued;
+  }
+
+  #add(messages: MessageView[]): void {
+    const changed = new Map(messages.map((each) => [each.id, each]));
+    const all = this.messages.map((each) => {
+      const now = changed.get(each.id);
+      changed.delete(each.id);
+      return now ?? each;
+    });
+    this.messages = [...all, ...changed.values()].sort((a, b) => a.position - b.position);
+    if (messages.some((each) => each.role === "assistant" && each.turn === this.live?.turn)) {
+      this.live?.settle();
+    }
+  }
+
+  #streams(cursor: { turn?: string | null; attempt?: number }): Live | null {
+    const { live } = this;
+    return live?.turn === cursor.turn && live?.attempt === cursor.attempt ? live : null;
+  }
+
+  async #readOlder(): Promise<void> {
+    const first = this.messages[0];
+    const { rewrites } = this;
+    if (!first || !this.hasOlder) return;
+    const page = await call("GET /api/sessions/{session}/messages", {
+      path: { session: this.id },
+      query: { before: first.position, limit: PAGE },
+    });
+    if (rewrites !== this.rewrites) return;
+    this.hasOlder = page.messages.length === PAGE;
+    this.#know(page);
+    this.messages = [...page.messages, ...this.messages];
+  }
+
+  #refuse(problem: Problem): void {
+    this.problem = problem;
+    if (problem.status === 404) this.#gone();
+    else if (problem.status !== 401) this.standing = "refused";
+  }
+
+  #gone(): void {
+    this.standing = "gone";
+    this.leave();
+  }
+}

@@ -1,0 +1,171 @@
+/** All of a user's sessions, as the sidebar shows them, and what waits for an answer. */
+
+import { SvelteMap } from "svelte/reactivity";
+import { call } from "../api/client";
+import { Stream } from "../api/stream";
+import type { ApprovalView, Calls, ChangeSession, SessionView } from "../api/types";
+import { connection } from "./connection.svelte";
+import { whileSeen } from "./visibility";
+
+type FeedEvent = Calls["GET /api/events"]["answer"];
+
+const PAGE = 100;
+/** After a break as many are read anew; whoever had more scrolls on from there. */
+const AFTER_A_BREAK = 4;
+
+/** One list of sessions, the latest activity first, read page by page. */
+export class SessionList {
+  sessions: SessionView[] = $state.raw([]);
+  isWhole = $state(false);
+  isLoading = $state(false);
+
+  constructor(private archived: boolean) {}
+
+  /** The next page. */
+  async more(): Promise<void> {
+    if (this.isWhole || this.isLoading) return;
+    this.isLoading = true;
+    try {
+      const last = this.sessions.at(-1);
+      const found = await this.#page(last);
+      this.isWhole = found.length < PAGE;
+      this.#merge(found);
+    } finally {
+      this.isLoading = false;
+    }
+  }
+
+  /** Read anew what is shown. */
+  async refresh(): Promise<void> {
+    const pages = Math.min(Math.max(1, Math.ceil(this.sessions.length / PAGE)), AFTER_A_BREAK);
+    const found: SessionView[] = [];
+    let whole = false;
+    for (let n = 0; n < pages && !whole; n++) {
+      const page = await this.#page(found.at(-1));
+      found.push(...page);
+      whole = page.length < PAGE;
+    }
+    this.isWhole = whole;
+    this.sessions = sorted(found);
+  }
+
+  take(session: SessionView): void {
+    const others = this.sessions.filter((each) => each.id !== session.id);
+    const belongs = session.archived === this.archived;
+    this.sessions = belongs ? sorted([...others, session]) : others;
+  }
+
+  drop(session: string): void {
+    this.sessions = this.sessions.filter((each) => each.id !== session);
+  }
+
+  async #page(last: SessionView | undefined): Promise<SessionView[]> {
+    const after = last ? { after_at: last.active_at, after: last.id } : {};
+    const query = { archived: this.archived, limit: PAGE, ...after };
+    return (await call("GET /api/sessions", { query })).sessions;
+  }
+
+  #merge(found: SessionView[]): void {
+    const known = new Set(found.map((each) => each.id));
+    this.sessions = sorted([...this.sessions.filter((each) => !known.has(each.id)), ...found]);
+  }
+}
+
+function sorted(sessions: SessionView[]): SessionView[] {
+  return sessions.sort((a, b) => b.active_at - a.active_at || (a.id < b.id ? 1 : -1));
+}
+
+class Sessions {
+  /** Those at hand, and those that were put away. */
+  readonly open = new SessionList(false);
+  readonly archived = new SessionList(true);
+  /** Questions without an answer, in all sessions. */
+  readonly approvals = new SvelteMap<string, ApprovalView>();
+  isLoaded = $state(false);
+  #end: (() => void) | null = null;
+
+  follow(): void {
+    const stream = new Stream<FeedEvent>({
+      address: () => "/api/events",
+      take: (event) => {
+        this.#take(event);
+      },
+      changed: (state) => {
+        connection.tell(state);
+      },
+    });
+    this.#end ??= whileSeen(stream);
+  }
+
+  leave(): void {
+    this.#end?.();
+    this.#end = null;
+  }
+
+  get(id: string | null): SessionView | undefined {
+    const is = (each: SessionView): boolean => each.id === id;
+    return this.open.sessions.find(is) ?? this.archived.sessions.find(is);
+  }
+
+  /** What the server has confirmed. */
+  took(session: SessionView): void {
+    this.open.take(session);
+    if (session.archived || this.archived.sessions.some((each) => each.id === session.id)) {
+      this.archived.take(session);
+    }
+  }
+
+  async change(id: string, change: ChangeSession): Promise<SessionView> {
+    const changed = await call("PATCH /api/sessions/{session}", {
+      path: { session: id },
+      body: change,
+    });
+    this.took(changed);
+    return changed;
+  }
+
+  async remove(id: string): Promise<void> {
+    await call("DELETE /api/sessions/{session}", { path: { session: id } });
+    this.#dropped(id);
+  }
+
+  async refresh(): Promise<void> {
+    const asked = call("GET /api/approvals");
+    await this.open.refresh();
+    if (this.archived.sessions.length) await this.archived.refresh();
+    this.approvals.clear();
+    for (const each of (await asked).approvals) this.approvals.set(each.id, each);
+    this.isLoaded = true;
+  }
+
+  #dropped(id: string): void {
+    this.open.drop(id);
+    this.archived.drop(id);
+    for (const [key, approval] of this.approvals) {
+      if (approval.session === id) this.approvals.delete(key);
+    }
+  }
+
+  #take(event: FeedEvent): void {
+    switch (event.kind) {
+      case "ready":
+      case "refetch":
+        // If it fails, the connection does too, and the next one is told `ready` again.
+        void this.refresh().catch(() => undefined);
+        break;
+      case "session":
+        this.took(event.session);
+        break;
+      case "removed":
+        this.#dropped(event.session);
+        break;
+      case "approval":
+        if (event.approval.state === "pending")
+          this.approvals.set(event.approval.id, event.approval);
+        else this.approvals.delete(event.approval.id);
+        break;
+    }
+  }
+}
+
+export const sessions = new Sessions();

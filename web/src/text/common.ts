@@ -1,0 +1,20 @@
+/** Words that are used everywhere. */
+export const common = {
+  roost: "Roost",
+  cancel: "Cancel",
+  close: "Close",
+  save: "Save",
+  add: "Add",
+  edit: "Edit",
+  remove: "Remove",
+  delete: "Delete",
+  undo: "Undo",
+  retry: "Retry",
+  copy: "Copy",
+  copied: "Copied",
+  done: "Done",
+  back: "Back",
+  more: "More",
+  loading: "Loading",
+  untitled: "New chat",
+};

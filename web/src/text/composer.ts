@@ -1,0 +1,2 @@
+/** Words of the composer. */
+export const composer = {};

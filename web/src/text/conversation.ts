@@ -1,0 +1,2 @@
+/** Words of the conversation. */
+export const conversation = {};

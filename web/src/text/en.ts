@@ -1,0 +1,25 @@
+import { common } from "./common";
+import { composer } from "./composer";
+import { conversation } from "./conversation";
+import { errors } from "./errors";
+import { markdown } from "./markdown";
+import { panel } from "./panel";
+import { settings } from "./settings";
+import { shell } from "./shell";
+import { sidebar } from "./sidebar";
+import { ui } from "./ui";
+import { welcome } from "./welcome";
+
+export const en = {
+  common,
+  composer,
+  conversation,
+  errors,
+  markdown,
+  panel,
+  settings,
+  shell,
+  sidebar,
+  ui,
+  welcome,
+};

@@ -1,0 +1,2 @@
+/** Words around rendered text. */
+export const markdown = {};

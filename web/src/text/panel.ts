@@ -1,0 +1,2 @@
+/** Words of the panel. */
+export const panel = {};

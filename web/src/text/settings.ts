@@ -1,0 +1,2 @@
+/** Words of the settings. */
+export const settings = {};

@@ -1,0 +1,2 @@
+/** Words of the shell. */
+export const shell = {};

@@ -1,0 +1,2 @@
+/** Words of the sidebar. */
+export const sidebar = {};

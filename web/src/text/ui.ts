@@ -1,0 +1,2 @@
+/** Words of the ui. */
+export const ui = {};

@@ -1,0 +1,2 @@
+/** Words of the welcome. */
+export const welcome = {};

@@ -95,7 +95,7 @@ async def test_replaced_messages_stay_readable_searchable_and_exportable(engine:
     made = await engine.account.history.compact(session)
     assert made is not None
     now = await epoch(engine, session)
-    gone = await engine.account.history.replaced(session, now)
+    gone = (await engine.account.history.replaced(session, now)).messages
     assert [message.id for message in gone] == list(made.replaced)
 
     async def found() -> bool:

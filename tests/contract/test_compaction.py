@@ -48,7 +48,7 @@ async def test_replaced_messages_stay_readable_searchable_and_exportable(
 ) -> None:
     before = await ada.live(told)
     await ada.compact(told)
-    assert [m.id for m in await ada.history.replaced(told, 1)] == [m.id for m in before]
+    assert [m.id for m in (await ada.history.replaced(told, 1)).messages] == [m.id for m in before]
     assert await ada.found("hollow") == [before[1].id]
     assert b"In hollow trees." in await ada.transfer.export(told)
 
@@ -166,7 +166,7 @@ async def test_undoing_the_latest_opens_a_further_epoch_with_the_messages_back(
     live = await ada.live(told)
     assert live[:4] == before
     assert [message.turn for message in live[4:]] == [later, later]
-    (note,) = await ada.history.replaced(told, 2)
+    (note,) = (await ada.history.replaced(told, 2)).messages
     assert note.role == "note"
     with pytest.raises(RoostError):
         await ada.history.restore(told, lease.token)

@@ -217,18 +217,23 @@ class SentSnapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
     messages: tuple[SentMessage, ...]
     queue: tuple[SentTurn, ...]
     turn: SentTurn | None
+    turns: tuple[SentTurn, ...]
     calls: tuple[SentCall, ...]
     approvals: tuple[SentApproval, ...]
     deltas: tuple[Deltas, ...]
 
     def made(self) -> Snapshot:
+        calls = [each.made() for each in self.calls]
+        live = None if self.turn is None else self.turn.id
         return Snapshot(
             cursor=self.cursor,
             session=self.session.made(),
             messages=messages(self.messages),
             queue=turns(self.queue),
             turn=None if self.turn is None else self.turn.made(),
-            calls=tuple([each.made() for each in self.calls]),
+            turns=turns(self.turns),
+            calls=tuple([call for call in calls if call.turn == live]),
+            past_calls=tuple([call for call in calls if call.turn != live]),
             approvals=tuple([each.made() for each in self.approvals]),
             deltas=self.deltas,
         )

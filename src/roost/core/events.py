@@ -147,15 +147,17 @@ class Deltas(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
-    """A session as it stood at one moment: the newest messages of its live history, what waits, and
-    of the turn under way its tool calls and what its attempt has streamed."""
+    """A session as it stood at one moment: the newest messages of its live history with their turns
+    and `past_calls`, what waits, and of the turn under way its calls and what it has streamed."""
 
     cursor: Cursor
     session: Session
     messages: tuple[Message, ...]
     queue: tuple[Turn, ...]
     turn: Turn | None
+    turns: tuple[Turn, ...]
     calls: tuple[ToolCall, ...]
+    past_calls: tuple[ToolCall, ...]
     approvals: tuple[Approval, ...]
     deltas: tuple[Deltas, ...]
 

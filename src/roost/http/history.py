@@ -10,14 +10,23 @@ from roost.core.ids import MessageId, SessionId
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
 from roost.http.fields import Number, Phrase
-from roost.http.views import MessageView, SessionView, SnapshotView, message_view, session_view
+from roost.http.views import (
+    CallView,
+    MessageView,
+    SessionView,
+    SnapshotView,
+    TurnView,
+    session_view,
+    shown,
+)
 from roost.http.views import snapshot_view as snapshot_shown
 from roost.store.history import Epoch
+from roost.store.watching import Page
 
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=200)]
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`before` is the position of the first message that is known already."""
 
     before: Number | None = None
@@ -29,7 +38,12 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Messages(msgspec.Struct, frozen=True):
+    """Messages with their turns and tool calls. What a message here says is not said again: not in
+    its turn's `parts`, nor in the `arguments` and the `result` of its calls."""
+
     messages: Sequence[MessageView]
+    turns: Sequence[TurnView]
+    calls: Sequence[CallView]
 
 
 class RewriteDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,10 +91,13 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionView
 
 
-async def paged(call: Call, session: SessionId, query: Page) -> Messages:
+async def paged(call: Call, session: SessionId, query: PageQuery) -> Messages:
     """Read a page of the history, the newest by default; messages that come later move none."""
-    found = await call.account.messages(session, before=query.before, limit=query.limit)
-    return Messages([message_view(message) for message in found])
+    return _page(await call.account.page(session, before=query.before, limit=query.limit))
+
+
+def _page(page: Page) -> Messages:
+    return Messages(*shown(page.messages, page.turns, page.calls))
 
 
 async def snapshot(call: Call, session: SessionId, query: Size) -> SnapshotView:
@@ -106,8 +123,7 @@ def _rewrite(epoch: Epoch) -> Rewrite:
 
 async def replaced(call: Call, session: SessionId, epoch: int) -> Messages:
     """Read what left the history when a rewrite opened an epoch."""
-    found = await call.account.history.replaced(session, epoch)
-    return Messages([message_view(message) for message in found])
+    return _page(await call.account.history.replaced(session, epoch))
 
 
 async def restored(call: Call, session: SessionId) -> SessionView:

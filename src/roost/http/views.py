@@ -1,5 +1,7 @@
 """What the API shows of a session: without what is only Roost's own business."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from roost.core.approvals import Approval, ApprovalKind, ApprovalState, Asked
@@ -21,7 +23,15 @@ from roost.core.ids import (
     ToolCallId,
     TurnId,
 )
-from roost.core.messages import KnownPart, Message, Part, ReasoningPart, Role, UnknownPart
+from roost.core.messages import (
+    KnownPart,
+    Message,
+    Part,
+    ReasoningPart,
+    Role,
+    ToolCallPart,
+    UnknownPart,
+)
 from roost.core.sessions import Counters, Parent, Session, SessionState, TitleBy
 from roost.core.turns import Effort, ToolCall, ToolCallState, Turn, TurnState
 
@@ -180,6 +190,28 @@ def call_view(call: ToolCall) -> CallView:
     )
 
 
+class Shown(NamedTuple):
+    messages: tuple[MessageView, ...]
+    turns: tuple[TurnView, ...]
+    calls: tuple[CallView, ...]
+
+
+def shown(
+    messages: tuple[Message, ...], turns: tuple[Turn, ...], calls: tuple[ToolCall, ...]
+) -> Shown:
+    """What a message says is left out of its turn and of its calls: a page would be twice as long.
+    A result is left out already: the store moves it into the message."""
+    said = {message.id for message in messages}
+    parts = [part for message in messages for part in message.parts]
+    asked = {part.call for part in parts if isinstance(part, ToolCallPart)}
+    replace = msgspec.structs.replace
+    return Shown(
+        tuple(map(message_view, messages)),
+        tuple([turn_view(replace(t, parts=()) if t.message in said else t) for t in turns]),
+        tuple([call_view(replace(c, arguments="") if c.call in asked else c) for c in calls]),
+    )
+
+
 class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     id: ApprovalId
     session: SessionId
@@ -215,26 +247,31 @@ def approval_view(approval: Approval) -> ApprovalView:
 
 
 class SnapshotView(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
-    """A session as it stood at one moment, with what its attempt has streamed so far."""
+    """A session as it stood at one moment, with what its attempt has streamed so far. `turns` are
+    those of its messages and the one under way. What a message here says is not said again in the
+    `parts` of `turns`, nor in the `arguments` of calls of past turns."""
 
     cursor: Cursor
     session: SessionView
     messages: tuple[MessageView, ...]
     queue: tuple[TurnView, ...]
     turn: TurnView | None
+    turns: tuple[TurnView, ...]
     calls: tuple[CallView, ...]
     approvals: tuple[ApprovalView, ...]
     deltas: tuple[Deltas, ...]
 
 
 def snapshot_view(snapshot: Snapshot) -> SnapshotView:
+    page = shown(snapshot.messages, snapshot.turns, snapshot.past_calls)
     return SnapshotView(
         cursor=snapshot.cursor,
         session=session_view(snapshot.session),
-        messages=tuple(map(message_view, snapshot.messages)),
+        messages=page.messages,
         queue=tuple(map(turn_view, snapshot.queue)),
         turn=None if snapshot.turn is None else turn_view(snapshot.turn),
-        calls=tuple(map(call_view, snapshot.calls)),
+        turns=page.turns,
+        calls=(*page.calls, *map(call_view, snapshot.calls)),
         approvals=tuple(map(approval_view, snapshot.approvals)),
         deltas=snapshot.deltas,
     )

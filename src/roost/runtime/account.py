@@ -29,6 +29,7 @@ from roost.runtime.rewriting import Rewriting
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.usage import Used, UsedOnDay
+from roost.store.watching import Page
 from roost.tools.toolsets import toolset as known_toolset
 from roost.workspace.workspace import Workspace, WorkspaceView
 
@@ -338,6 +339,10 @@ class Account:
         self, session: SessionId, *, before: int | None = None, limit: int = 50
     ) -> Sequence[Message]:
         return await self._store.history.page(session, before=before, limit=limit)
+
+    async def page(self, session: SessionId, *, before: int | None = None, limit: int = 50) -> Page:
+        """Messages, with their turns and tool calls."""
+        return await self._store.history.whole_page(session, before=before, limit=limit)
 
     async def turns(self, session: SessionId) -> Sequence[Turn]:
         await self.session(session)  # whose it is

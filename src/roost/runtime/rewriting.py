@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, NotFound
 from roost.core.ids import MessageId, SessionId, TurnId, UserId, new_turn_id
-from roost.core.messages import Message, Part, message_parts
+from roost.core.messages import Part, message_parts
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.parts import Parts
 from roost.store.history import Epoch
+from roost.store.watching import Page
 
 
 class Rewriting:
@@ -83,7 +84,7 @@ class Rewriting:
         await self._store.sessions.get(session)  # whose it is
         return await self._store.history.epochs(session)
 
-    async def replaced(self, session: SessionId, epoch: int) -> Sequence[Message]:
+    async def replaced(self, session: SessionId, epoch: int) -> Page:
         """What left the history when an epoch was opened."""
         if epoch not in [each.epoch for each in await self.rewrites(session)]:
             raise NotFound("rewrite", epoch)

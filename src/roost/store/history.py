@@ -25,7 +25,7 @@ from roost.store.operations import Engine, Operation, every, maybe, one, query, 
 from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
 from roost.store.sessions import load_session, open_session
-from roost.store.watching import Changes, changes_since, take_snapshot
+from roost.store.watching import Changes, Page, changes_since, page_of, take_snapshot
 from roost.store.writes import (
     Head,
     Written,
@@ -94,6 +94,18 @@ class Histories:
         self, session: SessionId, *, before: int | None = None, limit: int = 50
     ) -> Operation[Sequence[Message]]:
         """The last messages before a position, oldest first. Appends do not move them."""
+        return (yield from self._page(session, before, limit))
+
+    @reading
+    def whole_page(
+        self, session: SessionId, *, before: int | None = None, limit: int = 50
+    ) -> Operation[Page]:
+        """As `page`, with the turns and tool calls of the messages."""
+        return (yield from page_of(session, (yield from self._page(session, before, limit))))
+
+    def _page(
+        self, session: SessionId, before: int | None, limit: int
+    ) -> Operation[tuple[Message, ...]]:
         _check_page(limit)
         yield from load_session(self._user, session)
         end = 1 << 62 if before is None else before
@@ -133,10 +145,11 @@ class Histories:
         return every((yield query("list_epochs", user=self._user, session=session)), Epoch)
 
     @reading
-    def replaced(self, session: SessionId, epoch: int) -> Operation[Sequence[Message]]:
+    def replaced(self, session: SessionId, epoch: int) -> Operation[Page]:
         """What left the history when an epoch was opened."""
         yield from load_session(self._user, session)
-        return messages_of((yield query("replaced_messages", session=session, epoch=epoch)))
+        rows = yield query("replaced_messages", session=session, epoch=epoch)
+        return (yield from page_of(session, messages_of(rows)))
 
     @writing
     def pin(self, session: SessionId, message: MessageId, pinned: bool) -> Operation[None]:

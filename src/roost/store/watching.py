@@ -1,6 +1,6 @@
 """What those who watch a session read: how it stands, and what changed since."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -18,7 +18,7 @@ from roost.core.events import (
     TurnUpdated,
 )
 from roost.core.ids import SessionId, UserId
-from roost.core.messages import Message
+from roost.core.messages import Message, ToolCallPart, ToolResultPart
 from roost.core.sessions import Session
 from roost.core.turns import ToolCall, Turn
 from roost.store.approvals import approvals_of
@@ -43,28 +43,59 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
 
 
+class Page(msgspec.Struct, frozen=True):
+    """Messages, with the turns they belong to and the tool calls they ask for or answer."""
+
+    messages: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+    calls: tuple[ToolCall, ...]
+
+
+def page_of(session: SessionId, messages: tuple[Message, ...]) -> Operation[Page]:
+    turns = yield from _by_id("turns_by_id", session, _turns_in(messages))
+    calls = yield from _by_id("tool_calls_by_id", session, _calls_in(messages))
+    return Page(messages, tuple(turns_of(turns)), tuple(calls_of(calls)))
+
+
+def _turns_in(messages: Iterable[Message]) -> set[str]:
+    return {message.turn for message in messages if message.turn is not None}
+
+
+def _calls_in(messages: Iterable[Message]) -> set[str]:
+    parts = [part for message in messages for part in message.parts]
+    return {part.call for part in parts if isinstance(part, ToolCallPart | ToolResultPart)}
+
+
 def take_snapshot(user: UserId, session: SessionId, limit: int) -> Operation[Snapshot]:
     found = yield from load_session(user, session)
-    messages = yield query("page_of_messages", session=session, before=1 << 62, limit=limit)
+    rows = yield query("page_of_messages", session=session, before=1 << 62, limit=limit)
+    page = yield from page_of(session, messages_of(rows)[::-1])
     queue = yield query("list_queue", user=user, session=session)
     approvals = yield query("pending_approvals_of", session=session)
     row = maybe((yield query("live_turn_row", session=session)), TurnRow)
     turn = None if row is None else turn_of(row)
-    calls: Rows = []
+    calls: Sequence[ToolCall] = ()
     deltas: tuple[Deltas, ...] = ()
     if turn is not None:
-        calls = yield query("list_tool_calls", user=user, turn=turn.id)
+        calls = calls_of((yield query("list_tool_calls", user=user, turn=turn.id)))
         deltas = tuple(deltas_of((yield query("stream_deltas", user=user, turn=turn.id))))
     return Snapshot(
         cursor=_cursor(found, turn, deltas),
         session=found,
-        messages=messages_of(messages)[::-1],
+        messages=page.messages,
         queue=tuple(turns_of(queue)),
         turn=turn,
-        calls=tuple(calls_of(calls)),
+        turns=_with(page.turns, turn),
+        calls=tuple(calls),
+        past_calls=tuple([call for call in page.calls if turn is None or call.turn != turn.id]),
         approvals=tuple(approvals_of(approvals)),
         deltas=deltas,
     )
+
+
+def _with(turns: tuple[Turn, ...], turn: Turn | None) -> tuple[Turn, ...]:
+    """The one under way too, should its messages fill more than a page."""
+    return turns if turn is None or turn in turns else (*turns, turn)
 
 
 def _cursor(session: Session, turn: Turn | None, deltas: tuple[Deltas, ...]) -> Cursor:

@@ -1,6 +1,6 @@
 """History over HTTP: pages that stay where they are, pins, clearing and compacting."""
 
-from roost.testing.models import ModelServer, say
+from roost.testing.models import ModelServer, call, fail, say
 from tests.unit.http.served import Client, Served
 
 
@@ -17,6 +17,40 @@ async def test_pages_stay_where_they_are_while_messages_come(
     await served.engine.say(session, "One more")
     assert (await browser.get(f"{path}?limit=2&before={before}"))["messages"] == older
     assert older[-1]["position"] < before
+
+
+async def test_page_says_how_its_turns_and_calls_went(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(call("echo", {"text": "Tu-whit"}), say("It echoes."), fail(400))
+    session = await browser.session()
+    done = await served.engine.say(session, "Echo!")
+    failed = await served.engine.say(session, "And now?")
+    page = await browser.get(f"/api/sessions/{session}/messages")
+    shown = await browser.get(f"/api/sessions/{session}/snapshot")
+    for view in (page, shown):
+        assert [(turn["id"], turn["state"]) for turn in view["turns"]] == [
+            (done.id, "completed"),
+            (failed.id, "failed"),
+        ]
+        assert view["turns"][1]["reason"] == failed.reason
+        (echo,) = view["calls"]
+        assert (echo["turn"], echo["name"], echo["state"]) == (done.id, "echo", "done")
+        assert echo["started_at"] <= echo["ended_at"]
+        said = [turn["parts"] for turn in view["turns"]], echo["arguments"], echo["result"]
+        assert said == ([[], []], "", None), "what a message says is not said again"
+
+
+async def test_page_says_what_none_of_its_messages_does(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(call("echo", {"text": "Tu-whit"}), say("It echoes."))
+    session = await browser.session()
+    await served.engine.say(session, "Echo!")
+    page = await browser.get(f"/api/sessions/{session}/messages?limit=2")
+    assert [message["role"] for message in page["messages"]] == ["tool", "assistant"]
+    assert page["turns"][0]["parts"] == [{"kind": "text", "text": "Echo!"}]
+    assert page["calls"][0]["arguments"] == '{"text":"Tu-whit"}'
 
 
 async def test_message_is_pinned_and_unpinned(served: Served, browser: Client) -> None:

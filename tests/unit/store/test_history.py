@@ -119,7 +119,10 @@ async def test_pinned_message_is_read_as_one_and_let_go_again(
     branch = await ada.history.branch(session, new_session())
     assert [message.pinned for message in await ada.live(branch.id)][:2] == [True, False]
     await ada.compact(session)
-    assert [m.pinned for m in await ada.history.replaced(session, 1)][:2] == [True, False]
+    assert [m.pinned for m in (await ada.history.replaced(session, 1)).messages][:2] == [
+        True,
+        False,
+    ]
     with pytest.raises(NotFound):
         await ada.history.pin(session, second.id, True)
 
@@ -200,7 +203,9 @@ async def test_clear_begins_anew_under_the_same_id(
     lease = await ada.claim(session)
     await ada.history.clear(session, lease.token)
     assert await ada.live(session) == []
-    assert [m.id for m in await ada.history.replaced(session, 1)] == [m.id for m in before]
+    assert [m.id for m in (await ada.history.replaced(session, 1)).messages] == [
+        m.id for m in before
+    ]
     await ada.history.restore(session, lease.token)
     assert await ada.live(session) == before
 

@@ -161,6 +161,7 @@ NOT_FOUND: dict[str, Ask] = {
     ),
     "Histories.load": lambda bob, of: bob.history.load(of.session),
     "Histories.page": lambda bob, of: bob.history.page(of.session),
+    "Histories.whole_page": lambda bob, of: bob.history.whole_page(of.session),
     "Histories.around": lambda bob, of: bob.history.around(of.session, 1, reach=1),
     "Histories.snapshot": lambda bob, of: bob.history.snapshot(of.session),
     "Histories.since": lambda bob, of: bob.history.since(of.session, 0),

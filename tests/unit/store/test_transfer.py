@@ -113,7 +113,9 @@ async def test_unknown_parts_survive_byte_for_byte(
     ada: Driver, rich: SessionId, clock: FakeClock
 ) -> None:
     await delete_for_good(ada, rich, clock)
-    (gone,) = [m for m in await ada.history.replaced(rich, 2) if m.role == "assistant"][:1]
+    (gone,) = [m for m in (await ada.history.replaced(rich, 2)).messages if m.role == "assistant"][
+        :1
+    ]
     assert gone.parts[1] == ODD
 
 

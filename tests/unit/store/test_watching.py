@@ -8,7 +8,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.events import Cursor
 from roost.core.ids import SessionId, new_session_id
 from roost.core.messages import plain_text
-from tests.store_driver import Driver, deltas
+from tests.store_driver import Driver, deltas, summary
 
 
 async def test_snapshot_of_an_empty_session(ada: Driver, session: SessionId) -> None:
@@ -31,10 +31,52 @@ async def test_snapshot_shows_the_turn_under_way(ada: Driver, session: SessionId
     shown = await ada.history.snapshot(session)
     assert shown.turn == await ada.turns.get(run.turn)
     assert [each.call for each in shown.calls] == [call]
+    assert [turn.id for turn in shown.turns] == [past.turn, run.turn]
+    assert [each.turn for each in shown.past_calls] == [past.turn]
     assert [turn.id for turn in shown.queue] == waits
     assert shown.messages == tuple(await ada.live(session))
     assert shown.deltas == (deltas("abc"), deltas("de", first=4))
     assert shown.cursor == Cursor(0, shown.session.revision, run.turn, 2, 5)
+
+
+async def test_page_comes_with_its_turns_and_calls(ada: Driver, session: SessionId) -> None:
+    first = await ada.run(session)
+    calls = [(await ada.call_tool(first)).call for _ in range(3)]
+    await ada.end(first, "Done")
+    second = await ada.talk(session, "And?", "Well.")
+    newest = await ada.history.whole_page(session, limit=2)
+    assert [turn.id for turn in newest.turns] == [second]
+    assert newest.calls == ()
+    older = await ada.history.whole_page(session, before=newest.messages[0].position, limit=2)
+    assert [turn.id for turn in older.turns] == [first.turn]
+    assert [call.call for call in older.calls] == calls[-1:], "those of this page, not of the turn"
+    whole = await ada.history.whole_page(session)
+    assert whole.messages == tuple(await ada.live(session))
+    assert [call.call for call in whole.calls] == calls
+
+
+async def test_snapshot_has_the_turn_under_way_though_its_messages_were_compacted(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    replaced = tuple([message.id for message in await ada.live(session)])
+    await ada.history.compact(session, run.token, summary(0, replaced))
+    shown = await ada.history.snapshot(session)
+    assert [message.turn for message in shown.messages] == [None]
+    assert shown.turns == (shown.turn,)
+
+
+async def test_what_was_replaced_comes_with_its_turns_and_calls(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    call = (await ada.call_tool(run)).call
+    await ada.end(run, "Done")
+    await ada.compact(session)
+    replaced = await ada.history.replaced(session, 1)
+    assert [turn.id for turn in replaced.turns] == [run.turn]
+    assert [each.call for each in replaced.calls] == [call]
+    assert (await ada.history.whole_page(session)).turns == ()
 
 
 async def test_snapshot_of_a_parked_turn_shows_its_question(

@@ -106,7 +106,7 @@ export type MessageAdded = { kind: "message"; message: string; };
 
 export type MessageView = { id: string; role: "assistant" | "note" | "tool" | "user"; parts: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView>; turn: string | null; partial: boolean; pinned: boolean; position: number; created_at: number; };
 
-export type Messages = { messages: Array<MessageView>; };
+export type Messages = { messages: Array<MessageView>; turns: Array<TurnView>; calls: Array<CallView>; };
 
 export type NewMemory = { text: string; kind?: "event" | "fact" | "instruction" | "preference"; entities?: Array<string>; replaces?: Array<string>; };
 
@@ -190,7 +190,7 @@ export type SignInList = { sign_ins: Array<SignInView>; };
 
 export type SignInView = { id: string; agent: string | null; created_at: number; seen_at: number | null; expires_at: number; here: boolean; };
 
-export type SnapshotView = { kind: "snapshot"; cursor: Cursor; session: SessionView; messages: Array<MessageView>; queue: Array<TurnView>; turn: TurnView | null; calls: Array<CallView>; approvals: Array<ApprovalView>; deltas: Array<Deltas>; };
+export type SnapshotView = { kind: "snapshot"; cursor: Cursor; session: SessionView; messages: Array<MessageView>; queue: Array<TurnView>; turn: TurnView | null; turns: Array<TurnView>; calls: Array<CallView>; approvals: Array<ApprovalView>; deltas: Array<Deltas>; };
 
 export type Snippet = { text: string; marks: Array<unknown[]>; };
 

@@ -23,7 +23,6 @@ from roost.http import (
     metrics,
     models,
     openai_api,
-    pages,
     sessions,
     settings,
     tokens,
@@ -40,6 +39,7 @@ from roost.http.endpoint import Answer, Endpoint, routes
 from roost.http.openai_errors import in_openais_words
 from roost.http.openapi import document
 from roost.http.origins import OwnNames
+from roost.http.pages import Pages
 from roost.http.problems import HANDLERS
 from roost.http.proxies import Proxied
 from roost.http.stream import HEARTBEAT
@@ -79,12 +79,13 @@ def create_app(
     heartbeat: float = HEARTBEAT,
 ) -> Starlette:
     """`stop` is set when the server is to stop: streams end then."""
+    pages = Pages()
     callers = Callers(app, identities, stop=stop, heartbeat=heartbeat)
     web = Starlette(
         routes=[
             *_states(app),
             Route("/api/openapi.json", _fixed(document(ENDPOINTS, version=__version__))),
-            *pages.ROUTES,
+            *pages.routes(),
             *routes(ENDPOINTS, callers),
         ],
         middleware=[
@@ -93,6 +94,7 @@ def create_app(
         ],
         exception_handlers=in_openais_words(HANDLERS),
     )
+    web.router.default = pages.otherwise
     web.router.redirect_slashes = False  # every address has one name
     return web
 

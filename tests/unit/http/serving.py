@@ -2,9 +2,9 @@
 
 import asyncio
 import http.client
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from starlette.types import ASGIApp
 
@@ -19,7 +19,10 @@ class Answer(NamedTuple):
     body: bytes
 
 
-Ask = Callable[[str, str], Awaitable[Answer]]
+class Ask(Protocol):
+    async def __call__(self, method: str, path: str, **headers: str) -> Answer:
+        """`_` in a header's name stands for `-`."""
+        ...
 
 
 @asynccontextmanager
@@ -28,8 +31,8 @@ async def serving(app: ASGIApp) -> AsyncGenerator[Ask]:
     listener = bind("127.0.0.1", 0)
     port: int = listener.getsockname()[1]
 
-    async def ask(method: str, path: str) -> Answer:
-        return await asyncio.to_thread(_ask, port, method, path)
+    async def ask(method: str, path: str, **headers: str) -> Answer:
+        return await asyncio.to_thread(_ask, port, method, path, headers)
 
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as tasks:
         tasks.create_task(serve(app, listener, ready=ready.set, stop=stop, log_requests=False))
@@ -40,12 +43,13 @@ async def serving(app: ASGIApp) -> AsyncGenerator[Ask]:
             stop.set()
 
 
-def _ask(port: int, method: str, path: str) -> Answer:
+def _ask(port: int, method: str, path: str, headers: dict[str, str]) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
     try:
-        connection.request(method, path)
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers=given)
         response = connection.getresponse()
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, headers, response.read())
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read())
     finally:
         connection.close()

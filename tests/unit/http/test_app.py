@@ -51,7 +51,7 @@ async def test_wrong_method_is_a_problem_that_says_which_are_allowed(served: Ser
             assert {"GET", "POST"} <= set(answer.headers["allow"].split(", "))
 
 
-async def test_pages_are_there_without_the_web_app_and_run_no_inline_script(
+async def test_pages_run_no_inline_script_and_load_nothing_from_elsewhere(
     served: Served,
 ) -> None:
     async with aiohttp.ClientSession() as connections:

@@ -1,0 +1,40 @@
+/** Something that is read from the server when a page wants it. */
+
+import { asProblem, type Problem } from "../api/client";
+
+export class Loaded<T> {
+  /** Undefined until it is there; what was there stays while it is read anew. */
+  value: T | undefined = $state.raw();
+  problem: Problem | null = $state.raw(null);
+  isLoading = $state(false);
+  #read: () => Promise<T>;
+  #asked = 0;
+
+  constructor(read: () => Promise<T>) {
+    this.#read = read;
+  }
+
+  /** Of several at once the last one counts. */
+  load = async (): Promise<void> => {
+    const asked = ++this.#asked;
+    this.isLoading = true;
+    try {
+      const value = await this.#read();
+      if (asked !== this.#asked) return;
+      this.value = value;
+      this.problem = null;
+    } catch (error) {
+      if (asked === this.#asked) this.problem = asProblem(error);
+    } finally {
+      if (asked === this.#asked) this.isLoading = false;
+    }
+  };
+
+  /** Begin anew, as if nothing had been read. */
+  clear(): void {
+    this.#asked++;
+    this.value = undefined;
+    this.problem = null;
+    this.isLoading = false;
+  }
+}

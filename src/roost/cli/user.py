@@ -170,6 +170,18 @@ def enable(name: str, /, *, settings: Settings = _NO_FLAGS) -> None:
     work_on(settings, work)
 
 
+@user.command
+def remove(name: str, /, *, settings: Settings = _NO_FLAGS) -> None:
+    """Remove a user for good, with their sessions, files and memory."""
+
+    async def work(roost: Reached, out: Console) -> None:
+        found = await person(roost.identities, name)
+        await roost.identities.people.remove(found.id)
+        out.print(f"{found.name} is gone, and all that was theirs.")
+
+    work_on(settings, work)
+
+
 async def _print_link(roost: Reached, who: User, out: Console) -> None:
     secret = await roost.identities.link(who.id, seconds=DAY)
     place = roost.place

@@ -110,6 +110,9 @@ class People:
     async def enable(self, user: UserId) -> User:
         return await self._changed(user, {"disabled": False})
 
+    async def remove(self, user: UserId) -> None:
+        await self._connection.fetch(Ask("DELETE", path("users", user)))
+
     async def set_password(self, user: UserId, password: str) -> None:
         body = {"password": password}
         await self._connection.fetch(

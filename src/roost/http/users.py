@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 
+from roost.core.errors import Conflict
 from roost.core.ids import ApiTokenId, UserId
 from roost.core.users import Caps, Profile, UserRole
 from roost.http.auth import Password, UserView, user_view
@@ -79,6 +80,13 @@ async def changed(call: Call, user: UserId, body: ChangeUser) -> UserView:
     return user_view(changed)
 
 
+async def removed(call: Call, user: UserId) -> None:
+    """Remove a user for good, with all that is theirs: sessions, files, memory, tokens."""
+    if user == call.who.user.id:
+        raise Conflict("This is you. Ask another admin to remove you.")
+    await call.identities.people.remove(user)
+
+
 async def password(call: Call, user: UserId, body: SetPassword) -> None:
     """Set a user's password. Whoever was signed in by the old one is not any more."""
     await call.identities.people.get(user)
@@ -127,6 +135,7 @@ ENDPOINTS = (
     endpoint("GET", "/api/users", listed, scope="admin"),
     endpoint("POST", "/api/users", added, scope="admin", status=201),
     endpoint("PATCH", "/api/users/{user}", changed, scope="admin"),
+    endpoint("DELETE", "/api/users/{user}", removed, scope="admin"),
     endpoint("PUT", "/api/users/{user}/password", password, scope="admin"),
     endpoint("GET", "/api/users/{user}/tokens", tokens, scope="admin"),
     endpoint("POST", "/api/users/{user}/tokens", token_made, scope="admin", status=201),

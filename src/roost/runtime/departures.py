@@ -1,15 +1,31 @@
 """What becomes of what a user has going when they may not use this Roost any more."""
 
 import asyncio
+from collections.abc import Sequence
 
-from roost.core.ids import UserId
+from roost.core.ids import SessionId, UserId
 from roost.runtime.parts import Parts
 
 
 class Departures:
     def __init__(self, parts: Parts) -> None:
         self._turns = parts.turns
+        self._agents = parts.agents
+        self._hub = parts.hub
+        self._upkeep = parts.store.upkeep
         self._workspaces = parts.workspaces
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        """Of a user who was removed, with these sessions. What memory has of them is forgotten when
+        it next looks; what a crash leaves of this is taken up by the next start."""
+        for session in sessions:
+            self._turns.give_up(session)  # if one began in between
+            self._agents.drop(session)
+            self._hub.changed(session)
+        if (workspaces := self._workspaces) is not None:
+            stored = await workspaces.stored()
+            await asyncio.gather(*[workspaces.forget(each) for each in stored & {*sessions}])
+        await self._upkeep.purge_users()
 
     async def stop(self, user: UserId) -> None:
         """Of a user who is disabled: their turns are cancelled, and what their agents have running

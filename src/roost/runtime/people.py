@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 from msgspec.structs import replace
 
-from roost.core.errors import InvalidInput, SignInRefused
+from roost.core.errors import Conflict, InvalidInput, SignInRefused
 from roost.core.ids import SignInId, UserId, new_user_id
 from roost.core.users import Caps, Profile, User, UserRole, check_locale, clean_name
 from roost.runtime.attempts import Attempts
@@ -107,6 +107,19 @@ class People:
 
     async def enable(self, user: UserId) -> User:
         return await self.change(user, disabled=False)
+
+    async def remove(self, user: UserId) -> None:
+        """For good, with all that is theirs: sessions, files, memory, sign-ins and tokens."""
+        if await self._users.find_owner(OWNER) == user:
+            raise Conflict("The command line acts for this user. Disable them instead.")
+        await self.disable(user)
+        await self._principals.changed_by(self._removed(user))
+        log.info("a user was removed", user=user)
+
+    async def _removed(self, user: UserId) -> None:
+        sessions = await persisted(partial(self._users.remove, user))
+        if self._departures is not None:
+            await self._departures.remove(sessions)
 
     async def set_password(
         self, user: UserId, password: str, *, keep: SignInId | None = None

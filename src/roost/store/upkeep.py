@@ -1,12 +1,14 @@
 """Keeps a store from growing without a bound: sweeping, purging, retention, vacuum."""
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from roost.core.ids import BlobId, SessionId
 from roost.store.blobs import BlobFiles, remove_if_unnamed
 from roost.store.operations import Engine, Operation, every, maybe, one, query
+from roost.store.removal import purge_memory, purge_user, removed_users
 from roost.store.search import index_slice
 
 DAY = 86_400.0
@@ -30,6 +32,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     blobs: int
     sign_ins: int = 0
+    users: int = 0
 
 
 def idle_work() -> tuple[Callable[[], Operation[bool]], ...]:
@@ -139,10 +142,20 @@ class Upkeep:
             blobs=await self._forget_blobs(keep.unnamed_blobs),
             sign_ins=await self._drain("expire_sign_ins", keep.sign_ins)
             + await self._drain("expire_tokens", keep.sign_ins),
+            users=await self.purge_users(),
         )
         while await self._engine.write(_vacuum_slice):
             pass
         return swept
+
+    async def purge_users(self) -> int:
+        """What those left behind who were removed; how many of them are gone for good."""
+        total = 0
+        for user in await self._engine.read(removed_users):
+            while await self._engine.write(partial(purge_memory, user)):
+                pass
+            total += await self._engine.write(partial(purge_user, user))
+        return total
 
     async def _drain(self, statement: str, keep: float) -> int:
         total = 0

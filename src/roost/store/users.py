@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
-from roost.core.ids import SignInId, UserId
+from roost.core.ids import SessionId, SignInId, UserId
 from roost.core.users import Caps, Profile, User, UserRole, folded
 from roost.store.cipher import Cipher
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.removal import depart, is_removed
 
 SERVER = UserId("")
 """Owns the settings and secrets that are nobody's in particular."""
@@ -144,6 +145,17 @@ class Users:
         elif disabled is False:
             yield query("enable_user", user=user)
         return (yield from load_user(user))
+
+    @writing
+    def remove(self, user: UserId) -> Operation[Sequence[SessionId]]:
+        """Gone at once for everyone with all that is theirs; the rows follow in the background. The
+        sessions that were theirs. Asked again after a lost answer there are none left."""
+        if (yield from is_removed(user)):
+            return ()
+        sessions = yield from depart(user)
+        if sessions is None:
+            yield from _last_admin(user)
+        return sessions or ()
 
     # Passwords. What is kept and given here are hashes.
 

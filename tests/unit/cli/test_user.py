@@ -97,6 +97,13 @@ def test_roles_and_doors(desk: Desk) -> None:
     assert desk.ask("user", "role", "Ada", "member") == "Ada is a member now.\n"
 
 
+def test_removed_user_is_gone(desk: Desk) -> None:
+    desk.ask("user", "add", "Ada", "--admin")
+    assert desk.ask("user", "remove", "ada") == "Ada is gone, and all that was theirs.\n"
+    assert listed(desk) == [["owner", "admin", "link"]]
+    assert "acts for this user" in desk.ask("user", "remove", "owner", code=1)
+
+
 def test_owner_keeps_what_is_theirs_under_another_name(desk: Desk) -> None:
     assert desk.ask("user", "rename", "owner", "Ada") == "owner is called Ada now.\n"
     assert desk.ask("user", "add", "owner")

@@ -34,6 +34,8 @@ async def test_people_are_seen_to(roost: Roost, attached: AttachedIdentities) ->
     assert (await there.enable(ada.id)).disabled_at is None
     with pytest.raises(InvalidInput, match="There is a user called ada"):
         await there.create("ada l.")
+    await there.remove(ada.id)
+    assert [each.name for each in await here.all()] == ["owner"]
     with pytest.raises(NotFound, match="There is no user Bob here"):
         await there.named("Bob")
 

@@ -1,5 +1,6 @@
 """Users over HTTP: what an admin can do for others, and nobody else."""
 
+from roost.core.ids import UserId
 from roost.core.users import User
 from tests.unit.http.served import Client, Served
 
@@ -61,6 +62,26 @@ async def test_token_gives_nobody_more_than_it_may_itself(served: Served, browse
         assert (await program.post(f"{path}/tokens", wanted))[0] == 403
 
 
+async def test_removed_user_is_out_and_gone(served: Served, browser: Client) -> None:
+    path = await added(browser)
+    id = path.rpartition("/")[2]
+    async with served.browser(UserId(id)) as ada:
+        await ada.session()
+        assert await browser.ask("DELETE", path) == (204, None)
+        assert (await ada.ask("GET", "/api/me"))[0] == 401
+    assert len((await browser.get("/api/users"))["users"]) == 1
+    assert (await browser.ask("DELETE", path))[0] == 404
+    await added(browser)
+
+
+async def test_nobody_removes_themselves(served: Served, browser: Client) -> None:
+    bob = await served.identities.people.create("Bob", role="admin")
+    async with served.browser(bob.id) as him:
+        status, problem = await him.ask("DELETE", f"/api/users/{bob.id}")
+        assert (status, problem["detail"][:12]) == (409, "This is you.")
+        assert (await him.ask("DELETE", f"/api/users/{served.engine.owner.id}"))[0] == 409
+
+
 async def test_member_sees_to_nobody(served: Served, browser: Client) -> None:
     path = await added(browser)
     other: User = await served.identities.people.create("Bob")
@@ -71,6 +92,7 @@ async def test_member_sees_to_nobody(served: Served, browser: Client) -> None:
             ("POST", "/tokens", {"name": "x", "scopes": ["read"]}),
             ("POST", "/link", {}),
             ("PATCH", "", {"name": "Eve"}),
+            ("DELETE", "", None),
         ):
             assert (await bob.ask(method, path + end, body))[0] == 403, end
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.errors import Conflict, NotFound
 from roost.core.ids import SessionId, TurnId
 from roost.core.turns import ENDED, Turn
 from roost.core.users import User
@@ -103,3 +104,29 @@ async def test_turn_of_a_disabled_user_does_not_go_on_after_a_restart(
     await engine.start()
     assert (await engine.say(await engine.session())).state == "completed"
     assert (await engine.app.of(bob.id).turn(session, turn.id)).state == "interrupted"
+
+
+async def test_removed_user_takes_everything_along(
+    engine: Engine, identities: Identities, bob: User
+) -> None:
+    his = engine.app.of(bob.id)
+    session = await opened(his)
+    engine.server.plan(HALF)
+    await half_said(his, session)
+    async with his.watch(session) as events:
+        await identities.people.remove(bob.id)
+        async with asyncio.timeout(SECONDS):
+            async for _ in events:
+                pass
+    assert len(engine.parts.turns) == 0
+    with pytest.raises(NotFound):
+        await his.session(session)
+    with pytest.raises(NotFound):
+        await identities.people.remove(bob.id)
+
+
+async def test_owner_is_not_removed(engine: Engine, identities: Identities, bob: User) -> None:
+    await identities.people.set_role(bob.id, "admin")
+    with pytest.raises(Conflict, match="command line"):
+        await identities.people.remove(engine.owner.id)
+    assert (await identities.people.get(engine.owner.id)).disabled_at is None

@@ -9,6 +9,7 @@ from roost.store.sqlite.store import open_store
 from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually, new_turn
+from tests.unit.store.tables import rows_naming
 
 NOTHING = Swept(keys=0, inbox=0, events=0, blobs=0)
 
@@ -107,26 +108,6 @@ async def test_retention_is_the_owners_to_set(tmp_path: Path, clock: FakeClock) 
         assert await store.upkeep.run() == Swept(keys=0, inbox=0, events=2, blobs=0)
     finally:
         await store.close()
-
-
-def rows_naming(folder: Path, session: SessionId) -> dict[str, int]:
-    """Every table that still has the session's id in some column."""
-    database = connect_reader(folder / DATABASE)
-    found: dict[str, int] = {}
-    try:
-        tables = database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        for (table,) in tables:
-            columns = database.rows("SELECT name FROM pragma_table_info(?)", (table,))
-            for (column,) in columns:
-                if str(table).startswith("search"):
-                    continue
-                sql = f'SELECT count(*) FROM {table} WHERE "{column}" LIKE ?'  # noqa: S608 (schema)
-                ((number,),) = database.rows(sql, (f"%{session}%",))
-                if number:
-                    found[str(table)] = int(str(number))
-    finally:
-        database.close()
-    return found
 
 
 async def test_deleted_session_leaves_nothing_but_its_usage(

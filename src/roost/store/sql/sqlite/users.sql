@@ -3,16 +3,22 @@ INSERT INTO users (id, name, role, time_zone, locale, created_at)
 VALUES (:user, :name, :role, :time_zone, :locale, :now)
 ON CONFLICT (id) DO NOTHING;
 
+-- Here and below, those who were removed are nobody any more.
 -- name: user_by_id
 SELECT id, name, role, time_zone, locale, created_at, disabled_at, password IS NOT NULL
-FROM users WHERE id = :user;
+FROM users
+WHERE id = :user
+  AND NOT EXISTS (SELECT 1 FROM settings g WHERE g.user_id = '' AND g.key = 'removed/' || users.id);
 
 -- name: list_users
 SELECT id, name, role, time_zone, locale, created_at, disabled_at, password IS NOT NULL
-FROM users ORDER BY created_at, id;
+FROM users
+WHERE NOT EXISTS (SELECT 1 FROM settings g WHERE g.user_id = '' AND g.key = 'removed/' || users.id)
+ORDER BY created_at, id;
 
 -- name: user_names
-SELECT id, name FROM users;
+SELECT id, name FROM users
+WHERE NOT EXISTS (SELECT 1 FROM settings g WHERE g.user_id = '' AND g.key = 'removed/' || users.id);
 
 -- name: update_user
 UPDATE users

@@ -1,0 +1,108 @@
+"""A user who is removed is gone at once, and leaves nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from roost.core.approvals import Rule
+from roost.core.errors import Conflict, NotFound
+from roost.core.facts import Learned, NewFact
+from roost.core.identities import hash_of, new_token
+from roost.core.ids import (
+    BlobId,
+    new_fact_id,
+    new_rule_id,
+    new_sign_in_id,
+    new_turn_id,
+    new_user_id,
+)
+from roost.core.messages import ImagePart
+from roost.core.turns import NewTurn
+from roost.core.users import Caps, User
+from roost.store.folder import BLOBS
+from roost.store.sqlite.store import SqliteStore
+from roost.testing.clock import FakeClock
+from tests.store_driver import Driver, eventually
+from tests.unit.store.tables import rows_naming
+
+SCOPE = "builtin/default/bob"
+
+
+async def settled_in(bob: Driver) -> None:
+    """Something of every kind that a user can have."""
+    mine, id = bob.store.of(bob.user.id), bob.user.id
+    run = await bob.run()
+    await bob.call_tool(run)
+    await bob.stream(run, "abc", attempt=2)
+    await bob.sessions.point("web", run.session)
+    facts = [NewFact(id=new_fact_id(), text=f"{n} owls", entities=("Bob",)) for n in range(300)]
+    await bob.facts.apply(SCOPE, "key", Learned(additions=tuple(facts)))
+    await mine.rules.add(Rule(id=new_rule_id(), tool="ls", pattern=None, decision="allow"))
+    token, secret = new_token()
+    await mine.tokens.add(token, hash_of(secret.reveal()), name="x", scopes=("read",))
+    await mine.sign_ins.add_link(new_sign_in_id(), b"hash", 60)
+    await bob.settings.put("model", '"x"')
+    await bob.secrets.put("key", "secret")
+    await bob.store.users.set_caps(id, Caps(day_tokens=1))
+
+
+async def attached(who: Driver, data: bytes) -> BlobId:
+    blob = await who.blobs.put_bytes(data, "image/png")
+    parts = (ImagePart(blob.id, "image/png"),)
+    await who.queue.submit(await who.session(), NewTurn(id=new_turn_id(), parts=parts))
+    return blob.id
+
+
+async def test_removed_user_leaves_nothing(
+    ada: Driver, bob: Driver, folder: Path, clock: FakeClock
+) -> None:
+    await settled_in(bob)
+    his, shared = await attached(bob, b"his"), await attached(bob, b"shared")
+    assert shared == await attached(ada, b"shared")
+    assert len(await ada.store.users.remove(bob.user.id)) == 3
+    clock.advance(61)
+
+    async def gone() -> bool:
+        await ada.store.upkeep.run()
+        return not rows_naming(folder, bob.user.id)
+
+    await eventually(gone)
+    files = {path.name for path in (folder / BLOBS).rglob("*") if path.is_file()}
+    assert his not in files
+    assert await ada.blobs.read_bytes(shared) == b"shared"
+    assert (await ada.store.upkeep.run()).users == 0
+
+
+async def test_removed_user_is_nobody_at_once(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+    session = await bob.session()
+    await store.users.set_password(bob.user.id, "hash")
+    assert await store.users.remove(bob.user.id) == [session]
+    assert [user.name for user in await store.users.all()] == ["Ada"]
+    assert await store.users.credentials("Bob") is None
+    for found in (
+        store.users.get(bob.user.id),
+        store.users.named("Bob"),
+        bob.sessions.get(session),
+    ):
+        with pytest.raises(NotFound):
+            await found
+    again = await store.users.create(User(id=new_user_id(), name="Bob", role="member"))
+    assert await store.users.named("bob") == again
+
+
+async def test_removing_again_changes_nothing(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+    await bob.session()
+    await store.users.remove(bob.user.id)
+    assert not await store.users.remove(bob.user.id)
+    with pytest.raises(NotFound):
+        await store.users.remove(new_user_id())
+
+
+async def test_last_admin_is_not_removed(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+    session = await ada.session()
+    with pytest.raises(Conflict, match="last admin"):
+        await store.users.remove(ada.user.id)
+    assert (await ada.sessions.get(session)).user == ada.user.id
+    await store.users.change(bob.user.id, role="admin")
+    await store.users.remove(ada.user.id)
+    assert [user.name for user in await store.users.all()] == ["Bob"]

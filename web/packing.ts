@@ -1,12 +1,33 @@
-// What the build does beyond bundling: every file lies there compressed as well, and the first load
-// has a limit.
+// What the build does beyond bundling: every file lies there compressed as well, the service worker
+// knows which build it belongs to, and the first load has a limit.
+import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { extname, join, resolve } from "node:path";
+import { extname, join, relative, resolve } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 
 const TEXT = new Set([".css", ".html", ".js", ".json", ".svg", ".webmanifest"]);
 const SMALL = 1024;
+
+/** Every build has a worker of its own, which removes what those of older builds kept. */
+export function marked(): Plugin {
+  let folder = "";
+  return {
+    name: "roost:marked",
+    apply: "build",
+    configResolved(config) {
+      folder = resolve(config.root, config.build.outDir);
+    },
+    closeBundle() {
+      const digest = createHash("sha256");
+      for (const file of filesOf(folder))
+        digest.update(relative(folder, file)).update(readFileSync(file));
+      const worker = join(folder, "worker.js");
+      const mark = digest.digest("hex").slice(0, 12);
+      writeFileSync(worker, readFileSync(worker, "utf8").replace("__BUILD__", mark));
+    },
+  };
+}
 
 /** Browsers ask for Brotli over HTTPS only, so there is gzip too. */
 export function compressed(): Plugin {
@@ -18,8 +39,7 @@ export function compressed(): Plugin {
       folder = resolve(config.root, config.build.outDir);
     },
     closeBundle() {
-      for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-        const file = join(folder, name);
+      for (const file of filesOf(folder)) {
         if (!TEXT.has(extname(file)) || statSync(file).size < SMALL) continue;
         const content = readFileSync(file);
         writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
@@ -27,6 +47,11 @@ export function compressed(): Plugin {
       }
     },
   };
+}
+
+function filesOf(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+  return names.map((name) => join(folder, name)).filter((file) => statSync(file).isFile());
 }
 
 function brotli(content: Buffer) {

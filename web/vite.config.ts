@@ -1,11 +1,11 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
-import { compressed, firstLoad, modernFonts } from "./packing.ts";
+import { compressed, firstLoad, marked, modernFonts } from "./packing.ts";
 
 const SERVER = process.env.ROOST_URL ?? "http://127.0.0.1:7667";
 
 export default defineConfig({
-  plugins: [svelte(), modernFonts(), firstLoad(250_000), compressed()],
+  plugins: [svelte(), modernFonts(), firstLoad(250_000), marked(), compressed()],
   build: {
     outDir: "../src/roost/http/static",
     emptyOutDir: true,

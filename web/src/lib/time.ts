@@ -56,3 +56,19 @@ export function duration(ms: number): string {
 function two(large: number, unit: string, small: number, smaller: string): string {
   return small ? `${large} ${unit} ${small} ${smaller}` : `${large} ${unit}`;
 }
+
+/** Midnights between two times, here: 0 is the same day, 1 the day before. */
+export function daysBetween(at: number, now: number): number {
+  return Math.round((midnight(now) - midnight(at)) / DAY);
+}
+
+function midnight(at: number): number {
+  return new Date(at).setHours(0, 0, 0, 0);
+}
+
+/** November, or November 2024 if that is another year. */
+export function month(at: number, now = Date.now()): string {
+  const sameYear = new Date(at).getFullYear() === new Date(now).getFullYear();
+  const year = sameYear ? {} : ({ year: "numeric" } as const);
+  return new Intl.DateTimeFormat(undefined, { month: "long", ...year }).format(at);
+}

@@ -1,2 +1,4 @@
 /** Words of the ui. */
-export const ui = {};
+export const ui = {
+  notices: "Notices",
+};

@@ -1,0 +1,16 @@
+/** What a screen reader is told of things that happen elsewhere on the page. */
+
+class Announcer {
+  text = $state("");
+
+  say(text: string): void {
+    // The same words twice are two announcements: readers speak only what differs.
+    this.text = this.text === text ? `${text}\u00a0` : text;
+  }
+}
+
+export const announcer = new Announcer();
+
+export function announce(text: string): void {
+  announcer.say(text);
+}

@@ -58,7 +58,7 @@ async def test_list_reads_no_messages(ada: Driver, session: SessionId, folder: P
         database.rows(listing.sql, dict.fromkeys(listing.parameters, 1))
     finally:
         database.close()
-    assert read == {"session_rows", "sessions", "turns", "leases"}
+    assert read == {"session_details", "session_rows", "sessions", "turns", "leases"}
 
 
 @pytest.mark.contract("D10")

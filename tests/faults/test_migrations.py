@@ -34,6 +34,7 @@ DIGESTS = {
     3: "fadd9744b53ab1c03011facf955a3bb7f33ddce726368494077649354859fdef",
     4: "f7f9154584d7572a39c9f6473984d200fd5d24f02682ec0d031887eda3359c06",
     5: "5e70de8c64ed04c861006dff2fdd86130de16dddff22dc00f45bbd70f3bf299f",
+    6: "d29fb65bb8481b66aeb1e461abe11a63f8f82557af6cfcf37d31bf73c249421b",
 }
 """Of the migrations that have landed. One that has is never edited; a new one gets a new line."""
 

@@ -43,6 +43,7 @@ class SentSession(msgspec.Struct, frozen=True, kw_only=True):
     toolset: str | None
     instructions: str
     counters: Counters
+    context_tokens: int
     revision: int
     epoch: int
     created_at: int
@@ -69,6 +70,7 @@ class SentSession(msgspec.Struct, frozen=True, kw_only=True):
             seen=0,
             answered=int(self.unread),
             counters=self.counters,
+            context_tokens=self.context_tokens,
             state=self.state,
             queued=self.queued,
             created_at=self.created_at,
@@ -120,6 +122,7 @@ class SentTurn(msgspec.Struct, frozen=True, kw_only=True):
     steer: bool
     route: str | None
     effort: Effort | None
+    model: str | None
     parts: msgspec.Raw
     message: MessageId | None
     step: int
@@ -139,6 +142,7 @@ class SentTurn(msgspec.Struct, frozen=True, kw_only=True):
             route=self.route,
             options=TurnOptions(effort=self.effort),
             ephemeral=False,
+            model=self.model,
             parts=decode_parts(bytes(self.parts)),
             message=self.message,
             step=self.step,

@@ -173,7 +173,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     calls: tuple[ToolCall, ...] = ()
     approvals: tuple[Approval, ...] = ()
     session: Session | None = None
-    """Set where the session itself was changed: its title, its state."""
+    """Set where the session itself was changed: its title, its state, what its history takes."""
 
 
 class Streamed(msgspec.Struct, frozen=True, tag_field="kind", tag="streamed"):

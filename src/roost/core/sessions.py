@@ -46,7 +46,8 @@ class Counters(msgspec.Struct, frozen=True):
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """`revision` grows with every write, `epoch` when history is rewritten; `head` is the position
-    of the newest message ever written."""
+    of the newest message ever written. `context_tokens` is what the last call of its model took of
+    the window, with the answer: 0 if that is unknown, as after an undo or a clear."""
 
     id: SessionId
     user: UserId
@@ -66,6 +67,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     seen: int
     answered: int
     counters: Counters
+    context_tokens: int
     state: SessionState
     queued: int
     created_at: int

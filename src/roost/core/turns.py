@@ -87,6 +87,8 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """`model` is the one that answered last, as provider/model; None before the first answer."""
+
     id: TurnId
     session: SessionId
     state: TurnState
@@ -94,6 +96,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     route: str | None
     options: TurnOptions
     ephemeral: bool
+    model: str | None
     parts: tuple[Part, ...]
     message: MessageId | None
     step: int

@@ -11,6 +11,7 @@ from roost.core.errors import AccessRefused, NotSignedIn, StoreError
 from roost.core.identities import Principal, Scope, Via
 from roost.http.origins import check_origin, is_secure
 from roost.http.stream import EventStream
+from roost.llm.providers import Providers
 from roost.runtime.account import Account
 from roost.runtime.app import App
 from roost.runtime.identities import Identities
@@ -47,6 +48,10 @@ class Call(NamedTuple):
         return self.callers.identities
 
     @property
+    def providers(self) -> Providers:
+        return self.callers.app.parts.catalogue.providers
+
+    @property
     def address(self) -> str:
         """Where the request came from, as far as we know."""
         return self.request.client.host if self.request.client else ""
@@ -54,8 +59,7 @@ class Call(NamedTuple):
     def check_model(self, model: object) -> None:
         """To run a file of this machine is for who sees to models; one of those that are set up is
         for everyone."""
-        providers = self.callers.app.parts.catalogue.providers
-        if isinstance(model, str) and providers.is_strange_file(model):
+        if isinstance(model, str) and self.providers.is_strange_file(model):
             self.who.need("admin")
 
     def stream(

@@ -18,6 +18,7 @@ from roost.http.views import (
     event_view,
     session_view,
 )
+from roost.llm.providers import Providers
 from roost.runtime.feed import (
     ApprovalSeen,
     FeedEvent,
@@ -60,7 +61,8 @@ async def session_events(
     """
     at = last or query.after
     cursor = None if not at else parse_cursor(at)
-    return call.stream(call.account.watch(session, cursor), encode_event)
+    encode = partial(encode_event, call.providers)
+    return call.stream(call.account.watch(session, cursor), encode)
 
 
 async def user_events(call: Call) -> EventStream[FeedEvent]:
@@ -69,23 +71,23 @@ async def user_events(call: Call) -> EventStream[FeedEvent]:
     Server-sent events. After `ready` nothing is missed: read the lists then, and bring them up to
     date with `session`, `removed` and `approval`. After a `refetch`, read them anew.
     """
-    return call.stream(call.account.feed(), _encode_feed)
+    return call.stream(call.account.feed(), partial(_encode_feed, call.providers))
 
 
-def encode_event(told: SessionEvent) -> bytes:
-    view = event_view(told)
+def encode_event(known: Providers, told: SessionEvent) -> bytes:
+    view = event_view(told, known)
     return event(_kind(type(view)), _encode(view), str(told.cursor))
 
 
-def _encode_feed(told: FeedEvent) -> bytes:
-    view = feed_view(told)
+def _encode_feed(known: Providers, told: FeedEvent) -> bytes:
+    view = feed_view(told, known)
     return event(_kind(type(view)), _encode(view))
 
 
-def feed_view(told: FeedEvent) -> FeedView:
+def feed_view(told: FeedEvent, known: Providers) -> FeedView:
     match told:
         case SessionSeen():
-            return SessionSeenView(session_view(told.session))
+            return SessionSeenView(session_view(told.session, known))
         case ApprovalSeen():
             return ApprovalSeenView(approval_view(told.approval))
         case _:

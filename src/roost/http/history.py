@@ -102,7 +102,8 @@ def _page(page: Page) -> Messages:
 
 async def snapshot(call: Call, session: SessionId, query: Size) -> SnapshotView:
     """Read how a session stands: its newest messages, its queue and the turn under way."""
-    return snapshot_shown(await call.account.snapshot(session, limit=query.limit))
+    found = await call.account.snapshot(session, limit=query.limit)
+    return snapshot_shown(found, call.providers)
 
 
 async def rewrites(call: Call, session: SessionId) -> Rewrites:
@@ -129,20 +130,20 @@ async def replaced(call: Call, session: SessionId, epoch: int) -> Messages:
 async def restored(call: Call, session: SessionId) -> SessionView:
     """Take back an undo or a clear after which nothing was said, or the latest compaction."""
     await call.account.history.restore(session)
-    return session_view(await call.account.session(session))
+    return session_view(await call.account.session(session), call.providers)
 
 
 async def cleared(call: Call, session: SessionId) -> SessionView:
     """Begin the history anew. What was said can still be read, and brought back."""
     await call.account.history.clear(session)
-    return session_view(await call.account.session(session))
+    return session_view(await call.account.session(session), call.providers)
 
 
 async def compacted(call: Call, session: SessionId, body: Focus) -> Compacted:
     """Make room in a long conversation: old messages are replaced by a summary."""
     await call.account.session(session)
     done = await call.account.history.compact(session, focus=body.focus)
-    view = session_view(await call.account.session(session))
+    view = session_view(await call.account.session(session), call.providers)
     if done is None:
         return Compacted(compacted=False, session=view)
     return Compacted(

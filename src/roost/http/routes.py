@@ -19,18 +19,18 @@ async def current(call: Call, route: str) -> SessionView:
     found = await call.account.current(route)
     if found is None:
         raise NotFound("session on the route", route[:80])
-    return session_view(await call.account.session(found))
+    return session_view(await call.account.session(found), call.providers)
 
 
 async def pointed(call: Call, route: str, body: Target) -> SessionView:
     """Make a session the current one of a route."""
     await call.account.point(route, SessionId(body.session))
-    return session_view(await call.account.session(body.session))
+    return session_view(await call.account.session(body.session), call.providers)
 
 
 async def reset(call: Call, route: str) -> SessionView:
     """End the route's session, and open another in its place."""
-    return session_view(await call.account.reset(route, origin=call.surface))
+    return session_view(await call.account.reset(route, origin=call.surface), call.providers)
 
 
 ENDPOINTS = (

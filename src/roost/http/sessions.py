@@ -96,7 +96,7 @@ async def listed(call: Call, query: SessionQuery) -> SessionList:
     if query.after_at is not None:
         after = ListCursor(query.after_at, query.after or SessionId(""))
     found = await call.account.sessions(where, after=after, limit=query.limit)
-    return SessionList([session_view(session) for session in found])
+    return SessionList([session_view(session, call.providers) for session in found])
 
 
 async def opened(call: Call, body: OpenSession) -> SessionView:
@@ -112,12 +112,12 @@ async def opened(call: Call, body: OpenSession) -> SessionView:
         project=body.project,
         previous=body.previous,
     )
-    return session_view(created)
+    return session_view(created, call.providers)
 
 
 async def found(call: Call, session: SessionId) -> SessionView:
     """Read a session, without its messages."""
-    return session_view(await call.account.session(session))
+    return session_view(await call.account.session(session), call.providers)
 
 
 async def changed(call: Call, session: SessionId, body: ChangeSession) -> SessionView:
@@ -139,7 +139,7 @@ async def changed(call: Call, session: SessionId, body: ChangeSession) -> Sessio
         archived=body.archived,
         seen=seen,
     )
-    return session_view(await account.update(session, patch))
+    return session_view(await account.update(session, patch), call.providers)
 
 
 async def deleted(call: Call, session: SessionId) -> None:
@@ -149,7 +149,7 @@ async def deleted(call: Call, session: SessionId) -> None:
 
 async def branched(call: Call, session: SessionId, body: BranchAt) -> SessionView:
     """Open a session that begins with this one's history."""
-    return session_view(await call.account.branch(session, at=body.at))
+    return session_view(await call.account.branch(session, at=body.at), call.providers)
 
 
 async def ended(call: Call, session: SessionId) -> SessionView:
@@ -158,13 +158,13 @@ async def ended(call: Call, session: SessionId) -> SessionView:
     It can still be read, and goes on with the next message.
     """
     await call.account.end(session)
-    return session_view(await call.account.session(session))
+    return session_view(await call.account.session(session), call.providers)
 
 
 async def subagents(call: Call, session: SessionId) -> SessionList:
     """List the sessions of the subagents that worked for this one."""
     found = await call.account.subagents(session)
-    return SessionList([session_view(each) for each in found])
+    return SessionList([session_view(each, call.providers) for each in found])
 
 
 async def used(call: Call, session: SessionId) -> SessionUsage:

@@ -56,7 +56,7 @@ async def imported(call: Call) -> ImportView:
     chunks = body_chunks(call.request, IMPORT_LIMIT, seconds=IMPORT_SECONDS)
     document = b"".join([chunk async for chunk in chunks])
     loaded = await call.account.files.load(document)
-    return ImportView(session_view(loaded.session), loaded.created)
+    return ImportView(session_view(loaded.session, call.providers), loaded.created)
 
 
 ENDPOINTS = (

@@ -34,9 +34,14 @@ from roost.core.messages import (
 )
 from roost.core.sessions import Counters, Parent, Session, SessionState, TitleBy
 from roost.core.turns import Effort, ToolCall, ToolCallState, Turn, TurnState
+from roost.llm.providers import Providers
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """`context_tokens` is what the last call of its model took, with the answer: 0 if that is not
+    known, as after an undo or a clear. `context_window` is what the model takes at most, if that is
+    known."""
+
     id: SessionId
     title: str | None
     title_by: TitleBy | None
@@ -52,6 +57,8 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     toolset: str | None
     instructions: str
     counters: Counters
+    context_tokens: int
+    context_window: int | None
     revision: int
     epoch: int
     created_at: int
@@ -59,8 +66,9 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: int | None
 
 
-def session_view(session: Session) -> SessionView:
+def session_view(session: Session, known: Providers) -> SessionView:
     config = session.config
+    window = None if config is None else known.window(config.provider, config.model)
     return SessionView(
         id=session.id,
         title=session.title,
@@ -77,6 +85,8 @@ def session_view(session: Session) -> SessionView:
         toolset=None if config is None else config.toolset.partition(":")[0],
         instructions="" if config is None else config.instructions,
         counters=session.counters,
+        context_tokens=session.context_tokens,
+        context_window=window,
         revision=session.revision,
         epoch=session.epoch,
         created_at=session.created_at,
@@ -129,12 +139,15 @@ def _part(part: Part) -> PartView:
 
 
 class TurnView(msgspec.Struct, frozen=True, kw_only=True):
+    """`model` is the one that answered last, as provider/model; null before the first answer."""
+
     id: TurnId
     session: SessionId
     state: TurnState
     steer: bool
     route: str | None
     effort: Effort | None
+    model: str | None
     parts: tuple[PartView, ...]
     message: MessageId | None
     step: int
@@ -154,6 +167,7 @@ def turn_view(turn: Turn) -> TurnView:
         steer=turn.steer,
         route=turn.route,
         effort=turn.options.effort,
+        model=turn.model,
         parts=parts_view(turn.parts),
         message=turn.message,
         step=turn.step,
@@ -262,11 +276,11 @@ class SnapshotView(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
     deltas: tuple[Deltas, ...]
 
 
-def snapshot_view(snapshot: Snapshot) -> SnapshotView:
+def snapshot_view(snapshot: Snapshot, known: Providers) -> SnapshotView:
     page = shown(snapshot.messages, snapshot.turns, snapshot.past_calls)
     return SnapshotView(
         cursor=snapshot.cursor,
-        session=session_view(snapshot.session),
+        session=session_view(snapshot.session, known),
         messages=page.messages,
         queue=tuple(map(turn_view, snapshot.queue)),
         turn=None if snapshot.turn is None else turn_view(snapshot.turn),
@@ -297,7 +311,8 @@ class ChangedView(
     session: SessionView | None = None
 
 
-def changed_view(changed: Changed) -> ChangedView:
+def changed_view(changed: Changed, known: Providers) -> ChangedView:
+    session = changed.session
     return ChangedView(
         cursor=changed.cursor,
         at=changed.at,
@@ -306,18 +321,18 @@ def changed_view(changed: Changed) -> ChangedView:
         turns=tuple(map(turn_view, changed.turns)),
         calls=tuple(map(call_view, changed.calls)),
         approvals=tuple(map(approval_view, changed.approvals)),
-        session=None if changed.session is None else session_view(changed.session),
+        session=None if session is None else session_view(session, known),
     )
 
 
 EventView = SnapshotView | ChangedView | Streamed | Rewound | Noticed
 
 
-def event_view(event: SessionEvent) -> EventView:
+def event_view(event: SessionEvent, known: Providers) -> EventView:
     match event:
         case Snapshot():
-            return snapshot_view(event)
+            return snapshot_view(event, known)
         case Changed():
-            return changed_view(event)
+            return changed_view(event, known)
         case _:
             return event

@@ -180,6 +180,11 @@ class Providers:
     def find(self, name: str) -> Provider | None:
         return self._providers.get(name)
 
+    def window(self, provider: str, model: str) -> int | None:
+        """How much context a model takes, if that is known."""
+        found = self.find(provider)
+        return None if found is None else found.profile(model).context
+
     def __iter__(self) -> Iterator[Provider]:
         return iter(self._providers.values())
 

@@ -57,7 +57,7 @@ class _Named:
             turns=_found(self._turns, turns),
             calls=_found(self._calls, calls),
             approvals=_found(self._approvals, approvals),
-            session=self._session if any(map(_shows_in_lists, events)) else None,
+            session=self._session if any(map(_shows, events)) else None,
         )
 
 
@@ -66,8 +66,10 @@ def _found(known: dict[K, V], names: list[K]) -> tuple[V, ...]:
     return tuple([known[name] for name in dict.fromkeys(names) if name in known])
 
 
-def _shows_in_lists(event: Event) -> bool:
-    return isinstance(event, SessionUpdated | TurnUpdated)
+def _shows(event: Event) -> bool:
+    """Whether it changes what is shown of the session itself: its title, its state, how full its
+    model's window is."""
+    return isinstance(event, SessionUpdated | TurnUpdated | AttemptBegan | HistoryRewritten)
 
 
 def epoch_before(changes: Changes) -> int:

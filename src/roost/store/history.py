@@ -249,7 +249,13 @@ class Histories:
         ids = _json(compaction.replaced if compaction.spares_pinned else ())
         if (yield query("pinned_among", session=session, ids=ids)):
             raise Conflict("A message that was to be replaced is pinned. Nothing was changed.")
-        epoch = yield from self._open(session, head, "compaction", _detail(compaction))
+        epoch = yield from self._open(
+            session,
+            head,
+            "compaction",
+            _detail(compaction),
+            context=compaction.tokens_after or 0,
+        )
         rows = yield query(
             "retire_messages", session=session, epoch=epoch, ids=_json(compaction.replaced)
         )
@@ -296,9 +302,16 @@ class Histories:
         return compaction
 
     def _open(
-        self, session: SessionId, head: Head, kind: RewriteKind, detail: str = "{}"
+        self,
+        session: SessionId,
+        head: Head,
+        kind: RewriteKind,
+        detail: str = "{}",
+        *,
+        context: int = 0,
     ) -> Operation[int]:
-        epoch = one((yield query("raise_epoch", session=session)), int)
+        """`context` is how many tokens the history comes to now, if that is known."""
+        epoch = one((yield query("raise_epoch", session=session, context=context)), int)
         yield query(
             "open_epoch",
             session=session,

@@ -48,6 +48,7 @@ class SessionRow(msgspec.Struct, frozen=True, array_like=True):
     live: SessionState | None
     held_until: int | None
     queued: int
+    context_tokens: int
     now: int
 
     def state(self) -> SessionState:
@@ -80,6 +81,7 @@ def session_of(row: SessionRow) -> Session:
         counters=Counters(
             row.messages, row.turns, row.input_tokens, row.output_tokens, row.cost, row.unpriced
         ),
+        context_tokens=row.context_tokens,
         state=row.state(),
         queued=row.queued,
         created_at=row.created_at,
@@ -114,6 +116,8 @@ class TurnRow(msgspec.Struct, frozen=True, array_like=True):
     ended_at: int | None
     start: int | None
     place: int
+    model: str | None = None
+    """Not known to those who take up work."""
 
 
 def turn_of(row: TurnRow) -> Turn:
@@ -125,6 +129,7 @@ def turn_of(row: TurnRow) -> Turn:
         route=row.route,
         options=msgspec.json.decode(row.options, type=TurnOptions),
         ephemeral=row.ephemeral,
+        model=row.model,
         parts=decode_parts(row.input),
         message=row.message,
         step=row.step,

@@ -40,6 +40,7 @@ from roost.store.writes import (
     Written,
     add_usage,
     already_written,
+    answers,
     check_token,
     enter,
     enter_adding,
@@ -202,7 +203,7 @@ class Turns:
         attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
         events = yield from place(self._user, session, head, turn, step.messages)
         events += yield from self._merge(session, step)
-        yield from add_usage(self._user, session, turn, step.usage)
+        yield from add_usage(self._user, session, turn, step.usage, answered=answers(step.messages))
         events.append(attempt)
         yield from record(session, head.revision, *events)
         return _begun(head, step.messages, attempt)
@@ -295,7 +296,7 @@ class Turns:
             yield query("count_turn", session=session)
         events += yield from _end_calls(session, turn, end.calls)
         events += yield from void_questions(session, turn)
-        yield from add_usage(self._user, session, turn, end.usage)
+        yield from add_usage(self._user, session, turn, end.usage, answered=answers(end.messages))
         yield query(
             "set_turn_state",
             turn=turn,

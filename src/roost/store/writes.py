@@ -95,7 +95,7 @@ def _raise(
         session=session,
         token=token,
         adds=len(drafts),
-        answers="assistant" in [draft.role for draft in drafts],
+        answers=answers(drafts),
         last=drafts[-1].id if drafts else None,
     )
 
@@ -208,8 +208,15 @@ class _Numbers(msgspec.Struct, frozen=True, array_like=True):
 
 
 def add_usage(
-    user: UserId, session: SessionId, source: str, usages: tuple[Usage, ...]
+    user: UserId,
+    session: SessionId,
+    source: str,
+    usages: tuple[Usage, ...],
+    *,
+    answered: bool = False,
 ) -> Operation[None]:
+    """If the session was `answered`, the last of them says how full its model's window is."""
+    last = usages[-1] if usages and answered else None
     for usage in usages:
         values = msgspec.structs.asdict(usage)
         yield query("add_usage", user=user, session=session, source=source, **values)
@@ -220,7 +227,12 @@ def add_usage(
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cost=usage.cost,
+            context=usage.input_tokens + usage.output_tokens if usage is last else None,
         )
+
+
+def answers(drafts: tuple[Draft, ...]) -> bool:
+    return "assistant" in [draft.role for draft in drafts]
 
 
 def already_written(

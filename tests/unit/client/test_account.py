@@ -11,12 +11,14 @@ from roost.core.events import Changed, SessionEvent, Snapshot, TurnUpdated
 from roost.core.ids import SessionId, TurnId, new_turn_id
 from roost.core.turns import ENDED
 from roost.http.views import event_view, message_view, session_view, turn_view
+from roost.llm.providers import Providers
 from roost.runtime.account import Account
 from roost.store.search import SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.testing.models import ModelServer, call, say, think
 
 DEADLINE = 20
+NONE = Providers({}, {})
 
 
 def ends(event: SessionEvent, turn: TurnId) -> bool:
@@ -49,7 +51,7 @@ async def test_what_is_read_is_the_same(
     session = (await attached.create(origin="cli", title="First", project="nest")).id
     await talk(attached, session)
     here, there = await account.snapshot(session), await attached.snapshot(session)
-    assert event_view(here) == event_view(there)
+    assert event_view(here, NONE) == event_view(there, NONE)
     assert there.approvals[0].asked.subject == "rm"
     messages = await attached.messages(session)
     assert [*map(message_view, messages)] == [
@@ -58,8 +60,8 @@ async def test_what_is_read_is_the_same(
     assert [*map(turn_view, await attached.turns(session))] == [
         turn_view(each) for each in await account.turns(session)
     ]
-    assert session_view(await attached.session(session)) == session_view(
-        await account.session(session)
+    assert session_view(await attached.session(session), NONE) == session_view(
+        await account.session(session), NONE
     )
     (asked,) = await attached.decisions.pending()
     answered = await attached.decisions.answer(asked.id, "denied")
@@ -78,8 +80,8 @@ async def test_what_is_told_is_the_same(account: Account, attached: AttachedAcco
         here = [await anext(events)]
         while not ends(here[-1], turn):
             here.append(await anext(events))
-    durable = [event_view(event) for event in here if isinstance(event, Changed)]
-    assert [event_view(event) for event in told if isinstance(event, Changed)] == durable
+    durable = [event_view(event, NONE) for event in here if isinstance(event, Changed)]
+    assert [event_view(event, NONE) for event in told if isinstance(event, Changed)] == durable
     found = await account.turn(session, turn)
     assert (found.route, found.state) == ("cli", "completed")
 

@@ -14,6 +14,7 @@ from roost.core.events import Changed, Noticed, SessionEvent, Snapshot, TurnUpda
 from roost.core.ids import SessionId, TurnId
 from roost.core.turns import ENDED
 from roost.http.views import changed_view
+from roost.llm.providers import Providers
 from roost.runtime.account import Account
 from roost.testing.models import ModelServer, say
 from roost.wiring import Roost
@@ -81,7 +82,9 @@ async def test_every_durable_event_comes_once_over_broken_connections(
 
 def _durable(told: list[SessionEvent]) -> list[object]:
     """Where one is among the deltas depends on when one was told."""
-    changes = [changed_view(event) for event in told if isinstance(event, Changed)]
+    changes = [
+        changed_view(event, Providers({}, {})) for event in told if isinstance(event, Changed)
+    ]
     return [(view.cursor.revision, view.events, view.messages) for view in changes]
 
 

@@ -11,6 +11,7 @@ from roost.core.ids import TurnId, new_user_id
 from roost.core.users import User
 from roost.http.events import FeedView, SessionSeenView, encode_event
 from roost.http.views import ChangedView, SnapshotView
+from roost.llm.providers import Providers
 from roost.runtime.feed import Ready, SessionRemoved
 from roost.testing.models import ModelServer
 from tests.unit.http.page import Page
@@ -30,7 +31,7 @@ async def next_of_feed(feed: EventReader) -> FeedView:
 def test_event_is_three_lines_and_its_id_is_its_cursor() -> None:
     turn = TurnId("trn_01m7fz75gn8ye7kw7sre653qwk")
     deltas = Deltas(5, 5, (TextDelta("a\nb\r\u2028"),))
-    sent = encode_event(Streamed(Cursor(0, 7, turn, 1, 5), deltas))
+    sent = encode_event(Providers({}, {}), Streamed(Cursor(0, 7, turn, 1, 5), deltas))
     id, kind, data, *rest = sent.split(b"\n")
     assert id == b"id: 0.7.trn_01m7fz75gn8ye7kw7sre653qwk.1.5"
     assert kind == b"event: streamed"

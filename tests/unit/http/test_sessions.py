@@ -1,7 +1,8 @@
 """Sessions over HTTP: listed, opened, changed, branched, ended, deleted, searched."""
 
 from roost.core.ids import new_session_id
-from roost.testing.models import ModelServer, say, use
+from roost.http.views import ChangedView
+from roost.testing.models import ModelServer, call, say, use
 from tests.engine import eventually
 from tests.unit.http.served import Client, Served
 
@@ -112,3 +113,31 @@ async def test_route_has_a_session_until_it_is_reset(browser: Client) -> None:
     assert status == 201
     assert (await browser.get(path))["id"] == opened["id"] != session
     assert (await browser.get(f"/api/sessions/{session}"))["ended_at"] is not None
+
+
+async def test_session_says_how_full_its_models_window_is(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(call("echo", {"text": "Tu"}) + use(input_tokens=900, output_tokens=30))
+    server.plan(say("Whit.") + use(input_tokens=1000, output_tokens=40))
+    session = await browser.session(model="claude/claude-sonnet-5-5")
+    begun = await browser.get(f"/api/sessions/{session}")
+    assert (begun["context_tokens"], begun["context_window"]) == (0, 1_000_000)
+    seen: list[int] = []
+    async with browser.watch(session) as events:
+        await served.engine.say(session)
+        async for event in events:
+            if isinstance(event.view, ChangedView) and event.view.session is not None:
+                seen.append(event.view.session.context_tokens)
+                if event.view.session.state == "idle":
+                    break
+    assert {930, 1040} <= set(seen), "after each step, not only at the end"
+    found = await browser.get(f"/api/sessions/{session}")
+    assert (found["context_tokens"], found["model"]) == (1040, "claude/claude-sonnet-5-5")
+    (turn,) = (await browser.get(f"/api/sessions/{session}/messages"))["turns"]
+    assert turn["model"] == "claude/claude-sonnet-5-5"
+
+
+async def test_window_of_an_unknown_model_is_unknown(browser: Client) -> None:
+    session = await browser.session(model="test/other")
+    assert (await browser.get(f"/api/sessions/{session}"))["context_window"] is None

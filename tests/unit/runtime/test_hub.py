@@ -259,8 +259,8 @@ async def test_session_comes_along_where_lists_show_a_change(stage: Stage, hub: 
         await catch_up(view, events, stage)
     for event in view.events[1:]:
         assert isinstance(event, Changed)
-        shown = any(isinstance(one, SessionUpdated | TurnUpdated) for one in event.events)
-        assert (event.session is not None) == shown
+        told = (SessionUpdated, TurnUpdated, AttemptBegan)
+        assert (event.session is not None) == any(isinstance(one, told) for one in event.events)
         named = [one.turn for one in event.events if isinstance(one, TurnUpdated | AttemptBegan)]
         assert {turn.id for turn in event.turns} == set(named)
 

@@ -1,13 +1,15 @@
 """What a user spent today."""
 
+import msgspec
 import pytest
 
 from roost.core.errors import NotFound
-from roost.core.turns import TurnEnd
+from roost.core.ids import SessionId
+from roost.core.turns import Step, TurnEnd
 from roost.core.usage import Usage
 from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver
+from tests.store_driver import Driver, Run, draft, summary
 
 DAY = 86_400
 
@@ -61,3 +63,59 @@ async def test_what_a_turn_used_is_told_by_model_and_to_its_user(ada: Driver, bo
     assert (first.model, first.calls, first.input_tokens, first.cached_tokens) == ("dear", 2, 20, 8)
     assert (second.model, second.output_tokens, second.reasoning_tokens) == ("cheap", 2, 1)
     assert await bob.usage.by_turn(run.turn) == []
+
+
+async def answer(who: Driver, run: Run, *usages: Usage) -> None:
+    step = Step(messages=(draft("Well."),), usage=usages)
+    await who.turns.append(run.session, run.token, run.turn, step)
+
+
+async def test_turn_names_the_model_that_answered_last(ada: Driver, session: SessionId) -> None:
+    run = await ada.run(session)
+    assert (await ada.turns.get(run.turn)).model is None
+    await answer(ada, run, Usage("p", "first", input_tokens=10))
+    assert (await ada.turns.get(run.turn)).model == "p/first"
+    await answer(ada, run, Usage("p", "first", input_tokens=10), Usage("q", "other"))
+    assert (await ada.turns.get(run.turn)).model == "q/other", "it answered for the first"
+    await ada.end(run)
+    page = await ada.history.whole_page(session)
+    shown = await ada.history.snapshot(session)
+    read = (*page.turns, *shown.turns, *await ada.turns.of(session))
+    assert [turn.model for turn in read] == ["q/other"] * 3
+
+
+async def test_session_says_what_its_last_answer_took_of_the_window(
+    ada: Driver, session: SessionId
+) -> None:
+    async def taken() -> int:
+        (listed,) = await ada.sessions.page()
+        found = await ada.sessions.get(session)
+        assert listed.context_tokens == found.context_tokens
+        return found.context_tokens
+
+    run = await ada.run(session)
+    assert await taken() == 0
+    summary_made = Usage("p", "small", input_tokens=9000, output_tokens=70)
+    await answer(ada, run, summary_made, Usage("p", "m", input_tokens=500, output_tokens=20))
+    assert await taken() == 520
+    await ada.usage.add(session, f"memory:{session}", (summary_made,))
+    assert await taken() == 520, "what was used besides is not in the window"
+    await ada.end(run)
+    assert await taken() == 520
+
+
+async def test_rewritten_history_takes_what_the_compaction_says_or_nobody_knows(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    await answer(ada, run, Usage("p", "m", input_tokens=500, output_tokens=20))
+    replaced = tuple([message.id for message in await ada.live(session)])
+    made = msgspec.structs.replace(summary(0, replaced), tokens_after=40)
+    await ada.history.compact(session, run.token, made)
+    assert (await ada.sessions.get(session)).context_tokens == 40
+    await answer(ada, run, Usage("p", "m", input_tokens=50, output_tokens=5))
+    await ada.end(run)
+    lease = await ada.claim(session)
+    assert (await ada.sessions.get(session)).context_tokens == 55
+    await ada.history.clear(session, lease.token)
+    assert (await ada.sessions.get(session)).context_tokens == 0

@@ -178,7 +178,7 @@ export type SessionUpdated = { kind: "session"; fields: Array<string>; };
 
 export type SessionUsage = { models: Array<Used>; };
 
-export type SessionView = { id: string; title: string | null; title_by: "model" | "person" | null; origin: string; state: "idle" | "queued" | "running" | "waiting"; queued: number; unread: boolean; pinned: boolean; archived: boolean; project: string | null; parent: Parent | null; model: string | null; toolset: string | null; instructions: string; counters: Counters; revision: number; epoch: number; created_at: number; active_at: number; ended_at: number | null; };
+export type SessionView = { id: string; title: string | null; title_by: "model" | "person" | null; origin: string; state: "idle" | "queued" | "running" | "waiting"; queued: number; unread: boolean; pinned: boolean; archived: boolean; project: string | null; parent: Parent | null; model: string | null; toolset: string | null; instructions: string; counters: Counters; context_tokens: number; context_window: number | null; revision: number; epoch: number; created_at: number; active_at: number; ended_at: number | null; };
 
 export type SetPassword = { password: string; };
 
@@ -224,7 +224,7 @@ export type TurnList = { turns: Array<TurnView>; };
 
 export type TurnUpdated = { kind: "turn"; turn: string; state: "cancelled" | "completed" | "failed" | "interrupted" | "merged" | "queued" | "removed" | "running" | "waiting"; reason?: string | null; };
 
-export type TurnView = { id: string; session: string; state: "cancelled" | "completed" | "failed" | "interrupted" | "merged" | "queued" | "removed" | "running" | "waiting"; steer: boolean; route: string | null; effort: "high" | "low" | "medium" | "off" | null; parts: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView>; message: string | null; step: number; attempt: number; reason: string | null; undone: boolean; created_at: number; started_at: number | null; ended_at: number | null; };
+export type TurnView = { id: string; session: string; state: "cancelled" | "completed" | "failed" | "interrupted" | "merged" | "queued" | "removed" | "running" | "waiting"; steer: boolean; route: string | null; effort: "high" | "low" | "medium" | "off" | null; model: string | null; parts: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView>; message: string | null; step: number; attempt: number; reason: string | null; undone: boolean; created_at: number; started_at: number | null; ended_at: number | null; };
 
 export type UnknownView = { kind: "unknown"; };
 
@@ -333,6 +333,7 @@ export type Calls = {
   "GET /api/users": { path: undefined; query: undefined; body: undefined; answer: UserList; };
   "POST /api/users": { path: undefined; query: undefined; body: NewUser; answer: UserView; };
   "PATCH /api/users/{user}": { path: { user: string; }; query: undefined; body: ChangeUser; answer: UserView; };
+  "DELETE /api/users/{user}": { path: { user: string; }; query: undefined; body: undefined; answer: undefined; };
   "PUT /api/users/{user}/password": { path: { user: string; }; query: undefined; body: SetPassword; answer: undefined; };
   "GET /api/users/{user}/tokens": { path: { user: string; }; query: undefined; body: undefined; answer: TokenList; };
   "POST /api/users/{user}/tokens": { path: { user: string; }; query: undefined; body: NewToken; answer: CreatedToken; };

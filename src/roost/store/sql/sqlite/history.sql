@@ -51,7 +51,8 @@ WHERE session_id = :session AND revision > :revision
 ORDER BY revision;
 
 -- name: raise_epoch
-UPDATE sessions SET epoch = epoch + 1 WHERE id = :session RETURNING epoch;
+UPDATE sessions SET epoch = epoch + 1, context_tokens = :context WHERE id = :session
+RETURNING epoch;
 
 -- The key refuses a second rewrite of the same epoch.
 -- name: open_epoch

@@ -38,11 +38,11 @@ ON CONFLICT (id) DO NOTHING
 RETURNING 1;
 
 -- name: get_session
-SELECT *, :now FROM session_rows WHERE id = :session AND user_id = :user;
+SELECT *, :now FROM session_details WHERE id = :session AND user_id = :user;
 
 -- Walks sessions_recent from the cursor on.
 -- name: list_sessions
-SELECT *, :now FROM session_rows
+SELECT *, :now FROM session_details
 WHERE user_id = :user AND archived = :archived
   AND (active_at, id) < (:before_at, :before_id)
   AND (:pinned IS NULL OR pinned = :pinned)
@@ -93,7 +93,7 @@ WHERE id = :session AND user_id = :user AND deleted_at IS NULL
 RETURNING 1;
 
 -- name: children_of
-SELECT *, :now FROM session_rows
+SELECT *, :now FROM session_details
 WHERE id IN (SELECT id FROM sessions WHERE parent_id = :session AND parent_kind = 'subagent')
   AND user_id = :user
 ORDER BY created_at, id;

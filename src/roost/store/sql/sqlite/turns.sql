@@ -1,11 +1,11 @@
 -- name: find_turn
-SELECT * FROM turn_rows WHERE id = :turn AND user_id = :user;
+SELECT * FROM turn_details WHERE id = :turn AND user_id = :user;
 
 -- name: list_turns
-SELECT * FROM turn_rows WHERE session_id = :session AND user_id = :user ORDER BY place, id;
+SELECT * FROM turn_details WHERE session_id = :session AND user_id = :user ORDER BY place, id;
 
 -- name: list_queue
-SELECT * FROM turn_rows
+SELECT * FROM turn_details
 WHERE session_id = :session AND user_id = :user AND state = 'queued'
 ORDER BY place, id;
 
@@ -38,17 +38,17 @@ RETURNING id;
 
 -- The newest that began. After a clear the history holds none.
 -- name: latest_turn
-SELECT * FROM turn_rows
+SELECT * FROM turn_details
 WHERE session_id = :session AND user_id = :user AND start IS NOT NULL AND undone IS NULL
   AND (SELECT messages FROM sessions WHERE id = :session) > 0
 ORDER BY start DESC LIMIT 1;
 
 -- name: live_turn_row
-SELECT * FROM turn_rows WHERE session_id = :session AND state IN ('running', 'waiting');
+SELECT * FROM turn_details WHERE session_id = :session AND state IN ('running', 'waiting');
 
 -- By their ids: the plus keeps the planner from walking all turns of the session.
 -- name: turns_by_id
-SELECT * FROM turn_rows
+SELECT * FROM turn_details
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY place, id;
 
@@ -168,7 +168,8 @@ UPDATE sessions
 SET input_tokens = input_tokens + :input_tokens,
     output_tokens = output_tokens + :output_tokens,
     cost = cost + coalesce(:cost, 0),
-    unpriced = unpriced + CASE WHEN :cost IS NULL THEN :calls ELSE 0 END
+    unpriced = unpriced + CASE WHEN :cost IS NULL THEN :calls ELSE 0 END,
+    context_tokens = coalesce(:context, context_tokens)
 WHERE id = :session;
 
 -- name: insert_outbox

@@ -60,7 +60,7 @@ WHERE l.holder = :holder AND l.until > :now AND l.name GLOB 'session:*';
 SELECT * FROM turn_rows WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: sessions_by_id
-SELECT *, :now FROM session_rows WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT *, :now FROM session_details WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- Turns that say "running" while nobody holds their session: left behind by a crash.
 -- name: orphaned_turns

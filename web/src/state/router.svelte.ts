@@ -20,10 +20,12 @@ export function pathOf(place: Place): string {
 
 class Router {
   place: Place = $state.raw(placeOf(location.pathname));
+  /** The session that was shown last: a new chat names it as the one that was left. */
+  left: string | null = this.session;
 
   constructor() {
     addEventListener("popstate", () => {
-      this.place = placeOf(location.pathname);
+      this.#show(placeOf(location.pathname));
     });
   }
 
@@ -35,11 +37,24 @@ class Router {
   go(place: Place, { replace = false } = {}): void {
     const path = pathOf(place);
     if (path !== location.pathname) history[replace ? "replaceState" : "pushState"](null, "", path);
-    this.place = place;
+    this.#show(place);
   }
 
   open(session: string | null): void {
     this.go({ page: "chat", session });
+  }
+
+  #show(place: Place): void {
+    if (place.page === "chat") {
+      this.left = place.session ? null : this.#last;
+      if (place.session) this.#last = place.session;
+    }
+    this.place = place;
+  }
+
+  #show(place: Place): void {
+    this.place = place;
+    this.left = this.session ?? this.left;
   }
 }
 

@@ -1,2 +1,5 @@
 /** Words of the shell. */
-export const shell = {};
+export const shell = {
+  sidebar: "Sessions",
+  panel: "Panel",
+};

@@ -1,0 +1,29 @@
+/** What can be done from the keyboard: the palette, the help and the shortcuts read it from here. */
+
+export type Command = {
+  id: string;
+  label: string;
+  /** As "mod+shift+o". */
+  keys?: string;
+  /** Where it can't be done now, it is not offered. */
+  when?: () => boolean;
+  run: () => void;
+};
+
+class Commands {
+  list: Command[] = $state.raw([]);
+
+  /** What is given back takes them away again. */
+  add(added: Command[]): () => void {
+    this.list = [...this.list, ...added];
+    return () => {
+      this.list = this.list.filter((each) => !added.includes(each));
+    };
+  }
+
+  get offered(): Command[] {
+    return this.list.filter((each) => each.when?.() ?? true);
+  }
+}
+
+export const commands = new Commands();

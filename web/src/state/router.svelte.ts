@@ -45,14 +45,6 @@ class Router {
   }
 
   #show(place: Place): void {
-    if (place.page === "chat") {
-      this.left = place.session ? null : this.#last;
-      if (place.session) this.#last = place.session;
-    }
-    this.place = place;
-  }
-
-  #show(place: Place): void {
     this.place = place;
     this.left = this.session ?? this.left;
   }

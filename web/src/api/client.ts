@@ -32,6 +32,8 @@ export class Problem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly code = "",
+    /** Seconds to wait before another try, if the server says so. */
+    readonly wait: number | null = null,
   ) {
     super(detail || title);
   }
@@ -98,13 +100,14 @@ async function answer(response: Response): Promise<unknown> {
 
 async function refusal(response: Response): Promise<Problem> {
   if (response.status === 401) hooks.signedOut();
-  return problemOf(response.status, await response.text());
+  const wait = Number(response.headers.get("retry-after")) || null;
+  return problemOf(response.status, await response.text(), wait);
 }
 
-function problemOf(status: number, text: string): Problem {
+function problemOf(status: number, text: string, wait: number | null = null): Problem {
   try {
     const said = JSON.parse(text) as ProblemBody;
-    return new Problem(status, said.title, said.detail, said.type);
+    return new Problem(status, said.title, said.detail, said.type, wait);
   } catch {
     return new Problem(status, t.errors.unexpected, t.errors.unexpectedDetail);
   }

@@ -1,9 +1,12 @@
-/** Messages on their way to the server: shown as such until it has confirmed them. */
+/** Messages on their way to the server: shown as such until it has confirmed them, and kept in the
+ * browser until then, so that a closed page loses none. */
 
 import { SvelteMap } from "svelte/reactivity";
-import { asProblem, call, type Problem } from "../api/client";
+import { asProblem, call, Problem } from "../api/client";
 import type { Attachment, NewMessage } from "../api/types";
+import { t } from "../text/text";
 import { newId } from "./ids";
+import { me } from "./me.svelte";
 import { opened } from "./opened.svelte";
 import { router } from "./router.svelte";
 import { sessions } from "./sessions.svelte";
@@ -18,20 +21,39 @@ export type Wanted = {
 /** What a session is opened with, if this is its first message. */
 export type Opening = { model: string | null; toolset: string | null; project: string | null };
 
+const PREFIX = "outgoing:";
+/** A message that was sent so recently is still wanted after a reload; an older one is asked about. */
+const STILL_WANTED = 10 * 60_000;
+
+type Kept = {
+  session: string;
+  wanted: Wanted;
+  opening: (Opening & { previous: string | null }) | null;
+  id: string;
+  at: number;
+};
+
 export class Outgoing {
   problem: Problem | null = $state.raw(null);
-  readonly id = newId("trn");
-  readonly at = Date.now();
+  readonly session: string;
+  readonly wanted: Wanted;
+  readonly opening: Kept["opening"];
+  readonly id: string;
+  readonly at: number;
 
-  constructor(
-    readonly session: string,
-    readonly wanted: Wanted,
-    readonly opening: (Opening & { previous: string | null }) | null,
-  ) {}
+  constructor(readonly kept: Kept) {
+    this.session = kept.session;
+    this.wanted = kept.wanted;
+    this.opening = kept.opening;
+    this.id = kept.id;
+    this.at = kept.at;
+  }
 }
 
 class Outbox {
   readonly messages = new SvelteMap<string, Outgoing>();
+  /** The last that was sent in a session: messages arrive in the order they were sent in. */
+  #last = new Map<string, Promise<void>>();
 
   constructor() {
     addEventListener("online", () => {
@@ -43,6 +65,13 @@ class Outbox {
     return [...this.messages.values()].filter((each) => each.session === session);
   }
 
+  /** First messages whose sessions are not there yet. */
+  get unopened(): Outgoing[] {
+    return [...this.messages.values()].filter(
+      (each) => each.opening && !sessions.get(each.session),
+    );
+  }
+
   /** Say something in a session, or in a new one that takes the place of `previous` on the screen. */
   async send(
     wanted: Wanted,
@@ -50,15 +79,48 @@ class Outbox {
     opening: Opening,
     previous: string | null,
   ): Promise<void> {
-    const place = session ?? newId("ses");
-    const outgoing = new Outgoing(place, wanted, session ? null : { ...opening, previous });
+    // What is said before the new session is there belongs into that one too.
+    const place = session ?? this.unopened.at(-1)?.session ?? newId("ses");
+    const outgoing = new Outgoing({
+      session: place,
+      wanted,
+      opening: session ? null : { ...opening, previous },
+      id: newId("trn"),
+      at: Date.now(),
+    });
     this.messages.set(outgoing.id, outgoing);
+    keep(outgoing);
     await this.retry(outgoing);
   }
 
   /** The ids are ours: what has arrived already is not said twice. */
-  async retry(outgoing: Outgoing): Promise<void> {
+  retry(outgoing: Outgoing): Promise<void> {
     outgoing.problem = null;
+    const before = this.#last.get(outgoing.session) ?? Promise.resolve();
+    const sent = before.then(() => this.#deliver(outgoing));
+    this.#last.set(outgoing.session, sent);
+    return sent;
+  }
+
+  /** Take it back: it has not been said. */
+  drop(outgoing: Outgoing): void {
+    this.messages.delete(outgoing.id);
+    localStorage.removeItem(keyOf(outgoing.id));
+  }
+
+  /** What was on its way when the page was closed. */
+  restore(now = Date.now()): void {
+    for (const kept of keptOnes()) {
+      if (this.messages.has(kept.id)) continue;
+      const outgoing = new Outgoing(kept);
+      this.messages.set(kept.id, outgoing);
+      if (now - kept.at < STILL_WANTED) void this.retry(outgoing);
+      else outgoing.problem = new Problem(-1, t.composer.notSent, t.composer.notSentDetail);
+    }
+  }
+
+  async #deliver(outgoing: Outgoing): Promise<void> {
+    if (!this.messages.has(outgoing.id)) return;
     try {
       await this.#open(outgoing);
       const turn = await call("POST /api/sessions/{session}/turns", {
@@ -66,15 +128,10 @@ class Outbox {
         body: { id: outgoing.id, ...outgoing.wanted },
       });
       if (opened.session?.id === outgoing.session) opened.session.took(turn);
-      this.messages.delete(outgoing.id);
+      this.drop(outgoing);
     } catch (error) {
       outgoing.problem = asProblem(error);
     }
-  }
-
-  /** Take it back: it has not been said. */
-  drop(outgoing: Outgoing): void {
-    this.messages.delete(outgoing.id);
   }
 
   async #open(outgoing: Outgoing): Promise<void> {
@@ -83,6 +140,27 @@ class Outbox {
     sessions.took(await call("POST /api/sessions", { body }));
     if (router.place.page === "chat" && router.session === null) router.open(outgoing.session);
   }
+}
+
+function keyOf(id: string): string {
+  return `${PREFIX}${me.who?.user.id ?? ""}:${id}`;
+}
+
+function keep(outgoing: Outgoing): void {
+  try {
+    localStorage.setItem(keyOf(outgoing.id), JSON.stringify(outgoing.kept));
+  } catch {
+    // No room: it is sent all the same, and shown until it has arrived.
+  }
+}
+
+function keptOnes(): Kept[] {
+  const mine = keyOf("");
+  return Object.keys(localStorage)
+    .filter((key) => key.startsWith(mine))
+    .map((key) => JSON.parse(localStorage.getItem(key) ?? "null") as Kept | null)
+    .filter((kept) => kept !== null)
+    .sort((a, b) => a.at - b.at);
 }
 
 export const outbox = new Outbox();

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { MessageView, TurnView } from "../api/types";
+import { lastTurn, saidIn, summary } from "./said";
+
+const picture = { kind: "image", blob: "b1", media_type: "image/png" } as const;
+const file = { kind: "file", blob: "b2", media_type: "text/csv", name: "a.csv", size: 3 } as const;
+
+function turn(id: string, text: string): TurnView {
+  return {
+    id,
+    session: "ses_1",
+    state: "completed",
+    steer: false,
+    route: null,
+    effort: null,
+    parts: [{ kind: "text", text }],
+    message: null,
+    step: 1,
+    attempt: 1,
+    reason: null,
+    undone: false,
+    created_at: 0,
+    started_at: null,
+    ended_at: null,
+  };
+}
+
+function message(id: string, role: MessageView["role"], of: string): MessageView {
+  const rest = { parts: [], partial: false, pinned: false, position: 0, created_at: 0 };
+  return { id, role, turn: of, ...rest };
+}
+
+test("words and files can be said again, what Roost added is left out", () => {
+  const context = { kind: "context", label: "time", text: "It is noon." } as const;
+  expect(saidIn([{ kind: "text", text: "look" }, picture, file, context])).toEqual({
+    text: "look",
+    files: [
+      { file: "b1", name: "image.png" },
+      { file: "b2", name: "a.csv" },
+    ],
+  });
+});
+
+test("the last turn is the one whose words stand last in the history", () => {
+  const turns = [turn("trn_1", "first"), turn("trn_2", "second"), turn("trn_3", "waits")];
+  const messages = [
+    message("m1", "user", "trn_1"),
+    message("m2", "user", "trn_2"),
+    message("m3", "assistant", "trn_2"),
+  ];
+  expect(lastTurn(turns, messages)?.said.text).toBe("second");
+  expect(lastTurn(turns, [])).toBeNull();
+});
+
+test("a line of a list has the first words, or the names of the files", () => {
+  expect(summary({ text: " a\n\nb  c ", files: [] })).toBe("a b c");
+  expect(summary({ text: "x".repeat(300), files: [] }, 10)).toBe("xxxxxxxxx…");
+  expect(summary({ text: "", files: [{ file: "b", name: "a.csv" }] })).toBe("a.csv");
+});

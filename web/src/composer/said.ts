@@ -1,0 +1,38 @@
+/** What was said in a turn, as it can be said again. */
+
+import type { Attachment, MessageView, TurnView } from "../api/types";
+
+type Part = TurnView["parts"][number];
+
+export type Said = { text: string; files: Attachment[] };
+
+/** Only a person's own words and files: what Roost added for the model is added anew. */
+export function saidIn(parts: Part[]): Said {
+  const texts: string[] = [];
+  const files: Attachment[] = [];
+  for (const part of parts) {
+    if (part.kind === "text") texts.push(part.text);
+    else if (part.kind === "image" || part.kind === "file")
+      files.push({ file: part.blob, name: part.name ?? part.media_type.replace("/", ".") });
+  }
+  return { text: texts.join("\n\n"), files };
+}
+
+/** The turn that a person began last, of those whose words are known. */
+export function lastTurn(
+  turns: Iterable<TurnView>,
+  messages: MessageView[],
+): { turn: TurnView; said: Said } | null {
+  const spoken = messages.findLast((each) => each.role === "user" && each.turn !== null);
+  for (const turn of turns) {
+    if (turn.id === spoken?.turn) return { turn, said: saidIn(turn.parts) };
+  }
+  return null;
+}
+
+/** The first words of it, for a line in a list. */
+export function summary({ text, files }: Said, longest = 200): string {
+  const words = text.replace(/\s+/g, " ").trim();
+  if (!words) return files.map((each) => each.name).join(", ");
+  return words.length > longest ? `${words.slice(0, longest - 1)}…` : words;
+}

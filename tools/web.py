@@ -90,7 +90,7 @@ class WebApp:
         ran = subprocess.run(  # noqa: S603
             command,
             cwd=self._sources,
-            env=_environ(node),
+            env={**_environ(node), "NO_COLOR": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,9 +1,9 @@
 // What the build does beyond bundling: every file lies there compressed as well, the service worker
 // knows which build it belongs to, and the first load has a limit.
 import { createHash } from "node:crypto";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { extname, join, relative, resolve } from "node:path";
+import { extname, join, relative } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 
 const TEXT = new Set([".css", ".html", ".js", ".json", ".svg", ".webmanifest"]);
@@ -11,14 +11,10 @@ const SMALL = 1024;
 
 /** Every build has a worker of its own, which removes what those of older builds kept. */
 export function marked(): Plugin {
-  let folder = "";
   return {
     name: "roost:marked",
     apply: "build",
-    configResolved(config) {
-      folder = resolve(config.root, config.build.outDir);
-    },
-    closeBundle() {
+    writeBundle({ dir: folder = "" }) {
       const digest = createHash("sha256");
       for (const file of filesOf(folder))
         digest.update(relative(folder, file)).update(readFileSync(file));
@@ -31,19 +27,15 @@ export function marked(): Plugin {
 
 /** Browsers ask for Brotli over HTTPS only, so there is gzip too. */
 export function compressed(): Plugin {
-  let folder = "";
   return {
     name: "roost:compressed",
     apply: "build",
-    configResolved(config) {
-      folder = resolve(config.root, config.build.outDir);
-    },
-    closeBundle() {
+    writeBundle({ dir: folder = "" }) {
       for (const file of filesOf(folder)) {
         if (!TEXT.has(extname(file)) || statSync(file).size < SMALL) continue;
         const content = readFileSync(file);
         writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
-        writeFileSync(`${file}.br`, brotliCompressSync(content, brotli(content)));
+        writeFileSync(`${file}.br`, brotliCompressSync(content));
       }
     },
   };
@@ -52,10 +44,6 @@ export function compressed(): Plugin {
 function filesOf(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
   return names.map((name) => join(folder, name)).filter((file) => statSync(file).isFile());
-}
-
-function brotli(content: Buffer) {
-  return { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } };
 }
 
 /** Every browser that runs the app reads woff2; KaTeX brings two older formats of each font. */

@@ -32,8 +32,9 @@ class Outcome(NamedTuple):
 class Roost:
     """A `roost` with a home of its own and nothing of this machine's configuration."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, python: str = sys.executable) -> None:
         self.home = home
+        self._python = python
         self.environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
 
     async def start(
@@ -41,7 +42,7 @@ class Roost:
     ) -> Process:
         prefix = ["-c", _WITHOUT_ROOTS_PRIVILEGES] if ordinary and os.geteuid() == 0 else []
         return await asyncio.create_subprocess_exec(
-            sys.executable,
+            self._python,
             *prefix,
             "-m",
             "roost",
@@ -63,8 +64,10 @@ class Roost:
 
     @asynccontextmanager
     async def running(self, *arguments: str) -> AsyncGenerator["Server"]:
-        """A server that has said that it is ready; killed in the end if it still runs."""
-        process = await self.start("run", "--port", "0", *arguments)
+        """A server that has said that it is ready, on a free port if none is given; killed in the
+        end if it still runs."""
+        port = () if "--port" in arguments else ("--port", "0")
+        process = await self.start("run", *port, *arguments)
         try:
             yield Server(process, await _greeting(process))
         finally:

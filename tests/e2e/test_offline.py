@@ -1,0 +1,62 @@
+"""The app while its server is gone, in a real browser."""
+
+import os
+import signal
+from collections.abc import AsyncGenerator
+
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from roost.workspace.browser import executable
+from tests.e2e.command import Roost
+
+READY = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
+
+
+@pytest.fixture
+async def page() -> AsyncGenerator[Page]:
+    chromium = executable(os.environ)
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
+        )
+        yield await browser.new_page()
+        await browser.close()
+
+
+async def test_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
+    roost: Roost, page: Page
+) -> None:
+    async with roost.running() as server:
+        await page.goto(f"{server.address}/sign-in")
+        await page.wait_for_function(READY)
+        await server.stop(signal.SIGTERM)
+    await page.reload()
+    await page.get_by_role("heading", name="Roost can't be reached").wait_for()
+    mark = page.locator("img")
+    assert await mark.evaluate("(image) => image.complete && image.naturalWidth > 0")
+    async with roost.running("--port", str(server.port)):
+        await page.wait_for_selector("#app")
+    assert page.url == f"{server.address}/sign-in"
+
+
+async def test_worker_keeps_assets_and_nothing_else(roost: Roost, page: Page) -> None:
+    async with roost.running() as server:
+        await page.goto(server.address)
+        await page.wait_for_function(READY)
+        await page.reload()
+        kept: list[str] = await page.evaluate(
+            """async () => {
+                await fetch("/api/me");
+                const found = [];
+                for (const name of await caches.keys())
+                    for (const request of await (await caches.open(name)).keys())
+                        found.push(new URL(request.url).pathname);
+                return found;
+            }"""
+        )
+    beside = {"/offline.html", "/offline.css", "/offline.js", "/favicon.svg"}
+    assert beside < set(kept)
+    assert all(path.startswith("/assets/") for path in set(kept) - beside)

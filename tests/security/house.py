@@ -72,10 +72,11 @@ class Answer(NamedTuple):
 
 
 class Person(NamedTuple):
-    """`token` may do all that they may, `reader` only read; `cookie` is a browser's."""
+    """`token` may do all that they may, `talker` talk, `reader` read; `cookie` is a browser's."""
 
     id: UserId
     token: str
+    talker: str
     reader: str
     cookie: str
 
@@ -160,11 +161,16 @@ class House:
         identities = self.roost.identities
         scopes = ("read", "chat", "admin")
         token = await identities.create_token(user, name=f"{SECRET} token", scopes=scopes)
+        talker = await identities.create_token(user, name="talker", scopes=("chat",))
         reader = await identities.create_token(user, name="reader", scopes=("read",))
         link = await identities.link(user)
         signed_in = await identities.sign_in_with_link(link.reveal(), f"{SECRET} browser")
         return Person(
-            user, token.secret.reveal(), reader.secret.reveal(), signed_in.secret.reveal()
+            user,
+            token.secret.reveal(),
+            talker.secret.reveal(),
+            reader.secret.reveal(),
+            signed_in.secret.reveal(),
         )
 
     def furnish(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from roost.core.identities import Scope
+from roost.core.identities import Need
 from roost.http.app import ENDPOINTS
 from roost.http.openapi import document
 
@@ -59,7 +59,7 @@ class Operation(NamedTuple):
     method: str
     path: str
     names: tuple[str, ...]
-    scope: Scope | None
+    scope: Need | None
     has_body: bool
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Operation(NamedTuple):
 
 
 def _operations() -> list[Operation]:
-    scopes: dict[tuple[str, str], Scope | None]
+    scopes: dict[tuple[str, str], Need | None]
     scopes = {(each.method, each.path.replace(":path", "")): each.scope for each in ENDPOINTS}
     return [
         Operation(

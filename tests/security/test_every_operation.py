@@ -6,7 +6,7 @@ import pytest
 from tests.security.house import SECRET, Answer, House
 from tests.security.operations import ALL, BODIES, DOCUMENT, Operation
 
-CHANGING = [each for each in ALL if each.scope in ("chat", "admin")]
+CHANGING = [each for each in ALL if each.scope in ("chat", "admin", "account")]
 COOKIED = [each for each in ALL if not each.is_safe and each.scope is not None]
 
 
@@ -75,6 +75,16 @@ def test_token_that_may_read_changes_nothing(house: House, operation: Operation)
     assert house.state() == before
 
 
+@pytest.mark.parametrize("operation", [each for each in ALL if each.scope == "account"], ids=ids)
+def test_token_that_may_talk_does_not_see_to_the_account(
+    house: House, operation: Operation
+) -> None:
+    before, target = house.state(), operation.target(house.ids)
+    answer = house.ask(operation.method, target, operation.body, token=house.owner.talker)
+    refused(answer, 403, str(operation))
+    assert house.state() == before
+
+
 @pytest.mark.parametrize("operation", [each for each in ALL if each.scope == "admin"], ids=ids)
 @pytest.mark.parametrize("via", ["token", "browser"])
 def test_member_is_no_admin(house: House, operation: Operation, via: str) -> None:
@@ -121,7 +131,7 @@ def test_other_pages_can_not_use_the_cookie(
 
 @pytest.mark.parametrize(
     "operation",
-    [each for each in ALL if each.names_things and each.scope in ("read", "chat")],
+    [each for each in ALL if each.names_things and each.scope in ("read", "chat", "account")],
     ids=ids,
 )
 @pytest.mark.parametrize("via", ["token", "browser"])
@@ -135,15 +145,19 @@ def test_things_of_another_are_not_found(house: House, operation: Operation, via
         cookie=house.bob.cookie if via == "browser" else None,
         headers=[("Origin", house.origin)],
     )
-    refused(answer, 404, str(operation))
+    # His token was an admin's; now it does not even see to his own account.
+    status = 403 if operation.scope == "account" and via == "token" else 404
+    refused(answer, status, str(operation))
     assert house.state() == before
 
 
 @pytest.mark.parametrize(
-    "operation", [each for each in ALL if each.is_safe and each.scope == "read"], ids=ids
+    "operation",
+    [each for each in ALL if each.is_safe and each.scope in ("read", "account")],
+    ids=ids,
 )
 def test_nothing_of_another_is_in_any_list(house: House, operation: Operation) -> None:
-    answer = house.ask("GET", operation.target(house.ids), token=house.bob.token)
+    answer = house.ask("GET", operation.target(house.ids), cookie=house.bob.cookie)
     assert answer.status in (200, 404)
     for name in ("session", "turn", "message", "approval", "fact", "rule", "token", "sign_in"):
         if operation.path.endswith((f"{{{name}}}", "events")) or name in operation.names:

@@ -11,7 +11,8 @@ RoostError
 │   ├── NotSignedIn         nothing says who asks, or it does not hold any more
 │   ├── SignInRefused       a link, or a name and a password, that open nothing
 │   ├── TooManyTries        signing in was tried too often
-│   └── NotAllowed          it is known who asks, and they may not do this
+│   ├── NotAllowed          it is known who asks, and they may not do this
+│   └── NotForTokens        it is for who is signed in, not for their programs
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
 ├── SummaryFailed       a conversation could not be summed up
@@ -121,6 +122,11 @@ class TooManyTries(AccessRefused):
 
 class NotAllowed(AccessRefused):
     """This needs {scope!r}, which this sign-in or token does not have."""
+
+
+class NotForTokens(AccessRefused):
+    """A token can't see to its user's account. Do it signed in with a browser, or with an admin's
+    token that has the scope admin."""
 
 
 class Fenced(RoostError):

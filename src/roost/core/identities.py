@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from roost.core.errors import InvalidInput, NotAllowed
+from roost.core.errors import InvalidInput, NotAllowed, NotForTokens
 from roost.core.ids import ApiTokenId, SignInId, UserId, new_api_token_id
 from roost.core.keys import Key
 from roost.core.users import User
@@ -19,6 +19,10 @@ them, and includes `read`; `admin` is to see to users, providers and settings, a
 admins only."""
 
 SCOPES: tuple[Scope, ...] = ("read", "chat", "admin")
+Need = Scope | Literal["account"]
+"""What a request takes. `account` is to see to one's own name, password, sign-ins and tokens: a
+program that may talk for someone can't shut them out, or leave tokens behind when its own is gone.
+"""
 Via = Literal["browser", "token", "cli"]
 """`cli` is whoever can read the data folder: the `roost` command beside its server."""
 
@@ -41,16 +45,18 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     id: SignInId | ApiTokenId
     until: int | None = None
 
-    def may(self, scope: Scope) -> bool:
+    def may(self, scope: Need) -> bool:
         """By the role of now: a token that was made by an admin is no admin's after a demotion. Who
         has the data folder may see to everything in it."""
+        if scope == "account":
+            return self.via != "token" or self.may("admin")
         if scope == "admin" and self.user.role != "admin" and self.via != "cli":
             return False
         return scope in self.scopes or (scope == "read" and "chat" in self.scopes)
 
-    def need(self, scope: Scope) -> None:
+    def need(self, scope: Need) -> None:
         if not self.may(scope):
-            raise NotAllowed(scope=scope)
+            raise NotForTokens if scope == "account" else NotAllowed(scope=scope)
 
 
 class SignIn(msgspec.Struct, frozen=True, kw_only=True):

@@ -148,6 +148,6 @@ ENDPOINTS = (
     endpoint("POST", "/api/sign-in", sign_in, scope=None, status=204),
     endpoint("POST", "/api/sign-out", sign_out, scope="read", status=204),
     endpoint("GET", "/api/me", me, scope="read"),
-    endpoint("PATCH", "/api/me", changed, scope="chat"),
-    endpoint("PUT", "/api/me/password", password, scope="chat"),
+    endpoint("PATCH", "/api/me", changed, scope="account"),
+    endpoint("PUT", "/api/me/password", password, scope="account"),
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from starlette.requests import Request
 
 from roost.core.errors import AccessRefused, NotSignedIn, StoreError
-from roost.core.identities import Principal, Scope, Via
+from roost.core.identities import Need, Principal, Via
 from roost.http.origins import check_origin, is_secure
 from roost.http.stream import EventStream
 from roost.llm.providers import Providers
@@ -102,7 +102,7 @@ class Callers:
         self.stop = stop
         self.heartbeat = heartbeat
 
-    async def identify(self, request: Request, scope: Scope | None) -> Call:
+    async def identify(self, request: Request, scope: Need | None) -> Call:
         """Refuse whoever may not call this. `scope` None is for anyone, from our own pages."""
         principal = None if scope is None else await self.principal(request)
         if request.method not in SAFE and (principal is None or principal.via == "browser"):

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from roost.core.identities import Scope
+from roost.core.identities import Need
 from roost.core.ids import (
     API_TOKEN_ID,
     APPROVAL_ID,
@@ -81,7 +81,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     path: str
     handler: Callable[..., Awaitable[object]]
-    scope: Scope | None
+    scope: Need | None
     status: int
     takes: str | None
     answers: tuple[str, ...]
@@ -109,7 +109,7 @@ def endpoint(
     path: str,
     handler: Callable[..., Awaitable[object]],
     *,
-    scope: Scope | None,
+    scope: Need | None,
     status: int | None = None,
     takes: str | None = None,
     answers: str | tuple[str, ...] = (),

@@ -115,9 +115,9 @@ async def token_revoked(call: Call, token: ApiTokenId) -> None:
 
 
 ENDPOINTS = (
-    endpoint("GET", "/api/sign-ins", sign_ins, scope="read"),
-    endpoint("DELETE", "/api/sign-ins/{sign_in}", revoked, scope="chat"),
-    endpoint("GET", "/api/tokens", tokens, scope="read"),
-    endpoint("POST", "/api/tokens", token_made, scope="chat", status=201),
-    endpoint("DELETE", "/api/tokens/{token}", token_revoked, scope="chat"),
+    endpoint("GET", "/api/sign-ins", sign_ins, scope="account"),
+    endpoint("DELETE", "/api/sign-ins/{sign_in}", revoked, scope="account"),
+    endpoint("GET", "/api/tokens", tokens, scope="account"),
+    endpoint("POST", "/api/tokens", token_made, scope="account", status=201),
+    endpoint("DELETE", "/api/tokens/{token}", token_revoked, scope="account"),
 )

@@ -108,14 +108,29 @@ async def test_token_does_what_its_scopes_say_until_it_is_revoked(
 
 
 async def test_token_can_not_make_one_that_may_do_more(served: Served) -> None:
-    async with served.program("chat") as program:
-        more = {"name": "more", "scopes": ["admin"]}
+    async with served.program("admin") as program:
+        more = {"name": "more", "scopes": ["chat"]}
         assert (await program.post("/api/tokens", more))[0] == 403
-        assert (await program.post("/api/tokens", {"name": "same", "scopes": ["chat"]}))[0] == 201
+        assert (await program.post("/api/tokens", {"name": "same", "scopes": ["admin"]}))[0] == 201
+
+
+async def test_token_that_may_talk_does_not_see_to_the_account(served: Served) -> None:
+    async with served.program("read", "chat") as program:
+        for method, path, body in (
+            ("PATCH", "/api/me", {"name": "Mallory"}),
+            ("PUT", "/api/me/password", {"new": PASSWORD}),
+            ("GET", "/api/sign-ins", None),
+            ("GET", "/api/tokens", None),
+            ("POST", "/api/tokens", {"name": "x", "scopes": ["chat"]}),
+        ):
+            status, problem = await program.ask(method, path, body)
+            assert (path, status) == (path, 403)
+            assert "signed in with a browser" in problem["detail"]
+        assert (await program.get("/api/me"))["user"]["name"] == "owner"
 
 
 async def test_token_can_not_make_one_that_outlasts_it(served: Served, browser: Client) -> None:
-    wanted = {"name": "script", "scopes": ["chat"]}
+    wanted = {"name": "script", "scopes": ["admin"]}
     _, made = await browser.post("/api/tokens", wanted | {"seconds": 1000})
     headers = {"Authorization": f"Bearer {made['secret']}"}
     async with served.stranger() as program:

@@ -41,6 +41,13 @@ class NewMessage(Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
     effort: Effort | None = None
 
 
+class Requeued(Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Without words and files it says what it said. A `steer` joins the turn under way at its next
+    step."""
+
+    steer: bool | None = None
+
+
 class Edited(Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
     effort: Effort | None = None
 
@@ -49,6 +56,12 @@ class WhichTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Without a turn it is the latest."""
 
     turn: GivenTurn | None = None
+
+
+class Retry(WhichTurn, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Without a turn it is the latest. A `model` is the session's from then on."""
+
+    model: Phrase | None = None
 
 
 class TurnList(msgspec.Struct, frozen=True):
@@ -114,10 +127,12 @@ async def queue(call: Call, session: SessionId) -> TurnList:
     return TurnList([turn_view(turn) for turn in await call.account.queue(session)])
 
 
-async def requeued(call: Call, session: SessionId, turn: TurnId, body: Said) -> TurnView:
-    """Change a message that waits."""
+async def requeued(call: Call, session: SessionId, turn: TurnId, body: Requeued) -> TurnView:
+    """Change a message that waits, or have it join the turn under way after all."""
     await call.account.turn(session, turn)
-    return turn_view(await call.account.edit_queued(turn, await parts_of(call, body)))
+    parts = await parts_of(call, body)
+    said = None if not parts and body.steer is not None else parts
+    return turn_view(await call.account.edit_queued(turn, said, steer=body.steer))
 
 
 async def removed(call: Call, session: SessionId, turn: TurnId) -> None:
@@ -137,10 +152,12 @@ async def continued(call: Call, session: SessionId) -> TurnView:
     return turn_view(await call.account.proceed(session))
 
 
-async def retried(call: Call, session: SessionId, body: WhichTurn) -> TurnView:
-    """Take a turn back, with all that came after it, and ask the same again."""
+async def retried(call: Call, session: SessionId, body: Retry) -> TurnView:
+    """Take a turn back, with all that came after it, and ask the same again, or another model."""
+    call.check_model(body.model)
     await call.account.session(session)
-    return turn_view(await call.account.history.retry(session, body.turn))
+    retry = call.account.history.retry
+    return turn_view(await retry(session, body.turn, model=body.model))
 
 
 async def undone(call: Call, session: SessionId, body: WhichTurn) -> TurnView:

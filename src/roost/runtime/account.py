@@ -141,11 +141,7 @@ class Account:
         """Go on with another model or toolset, from the next turn on: with a new prompt and a new
         agent."""
         named = None if toolset is None else known_toolset(toolset)
-        if (config := (await self.session(session)).config) is None:
-            plan = self._builder.plan_for(model, "", named)
-        else:
-            model = model or f"{config.provider}/{config.model}"
-            plan = self._builder.plan_for(model, config.instructions, named or config.toolset)
+        plan = self._builder.plan(await self.session(session), model=model, toolset=named)
         async with self._turns.held(session) as lease:
             await self._builder.configure(plan, self._user, session, lease.token)
             self._agents.drop(session)
@@ -289,8 +285,16 @@ class Account:
     async def queue(self, session: SessionId) -> Sequence[Turn]:
         return await self._store.queue.of(session)
 
-    async def edit_queued(self, turn: TurnId, message: str | tuple[Part, ...]) -> Turn:
-        edited = await self._store.queue.edit(turn, message_parts(message))
+    async def edit_queued(
+        self,
+        turn: TurnId,
+        message: str | tuple[Part, ...] | None = None,
+        *,
+        steer: bool | None = None,
+    ) -> Turn:
+        """Say it otherwise, or have it join the turn under way after all. None stays as it is."""
+        parts = None if message is None else message_parts(message)
+        edited = await self._store.queue.edit(turn, parts, steer=steer)
         self._hub.changed(edited.session)
         return edited
 

@@ -58,13 +58,16 @@ class Builder:
         self._estimator = Estimator()
         self._threshold = threshold
 
-    def plan(self, session: Session) -> Plan:
-        """By the session's own choice of a model, or the default. Raises if there is no such."""
+    def plan(
+        self, session: Session, *, model: str | None = None, toolset: str | None = None
+    ) -> Plan:
+        """By what is named here, by the session's own choice, or by default. Raises if there is no
+        such model."""
         config = session.config
-        model = f"{config.provider}/{config.model}" if config is not None else None
         if config is None:
-            return self.plan_for(None)
-        return self.plan_for(model, config.instructions, config.toolset)
+            return self.plan_for(model, "", toolset)
+        model = model or f"{config.provider}/{config.model}"
+        return self.plan_for(model, config.instructions, toolset or config.toolset)
 
     def plan_for(
         self, model: str | None, instructions: str = "", toolset: str | None = None
@@ -117,6 +120,14 @@ class Builder:
         small = self.model(self._providers.small() or target)
         return Compactor(self.model(target), small, threshold=self._threshold)
 
+    def prompt(self, plan: Plan) -> Prompt:
+        """What a session with this plan begins with."""
+        has_tools = len(plan.tools) > 0
+        system = system_prompt(
+            plan.target.profile, tools=has_tools, instructions=plan.config.instructions
+        )
+        return Prompt(plan.signature, system, freeze_tools(plan.tools.schemas))
+
     async def build(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Agent:
         """The prompt comes from the store, byte for byte, while the configuration is the same."""
         self._prices.prepare(plan.target.provider)
@@ -139,11 +150,7 @@ class Builder:
 
     async def configure(self, plan: Plan, user: UserId, session: SessionId, token: Token) -> Prompt:
         """Make this the session's configuration, with a new prompt."""
-        has_tools = len(plan.tools) > 0
-        system = system_prompt(
-            plan.target.profile, tools=has_tools, instructions=plan.config.instructions
-        )
-        prompt = Prompt(plan.signature, system, freeze_tools(plan.tools.schemas))
+        prompt = self.prompt(plan)
         sessions = self._store.of(user).sessions
         await persisted(partial(sessions.configure, session, token, plan.config, prompt))
         return prompt

@@ -7,6 +7,7 @@ from roost.core.errors import Conflict, NotFound
 from roost.core.ids import MessageId, SessionId, TurnId, UserId, new_turn_id
 from roost.core.messages import Part, message_parts
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
+from roost.runtime.building import Plan
 from roost.runtime.parts import Parts
 from roost.store.history import Epoch
 from roost.store.watching import Page
@@ -23,11 +24,18 @@ class Rewriting:
         self._agents = parts.agents
         self._compactions = parts.compactions
         self._memory = parts.memory
+        self._builder = parts.builder
 
-    async def retry(self, session: SessionId, turn: TurnId | None = None) -> Turn:
-        """Take a turn back, with all that came after it, and ask the same again."""
+    async def retry(
+        self, session: SessionId, turn: TurnId | None = None, *, model: str | None = None
+    ) -> Turn:
+        """Take a turn back, with all that came after it, and ask the same again, maybe another
+        model, which is the session's from then on. One is not done without the other."""
         found = await self._started(session, turn)
-        return await self.edit(session, found.id, found.parts, effort=found.options.effort)
+        plan = None
+        if model is not None:
+            plan = self._builder.plan(await self._store.sessions.get(session), model=model)
+        return await self._instead(found, _again(found, found.parts), plan)
 
     async def edit(
         self,
@@ -39,14 +47,15 @@ class Rewriting:
     ) -> Turn:
         """Take a turn back, with all that came after it, and say something else instead."""
         found = await self._started(session, turn)
-        new = NewTurn(
-            id=new_turn_id(),
-            parts=message_parts(message),
-            route=found.route,
-            options=TurnOptions(effort=effort or found.options.effort),
-        )
+        return await self._instead(found, _again(found, message_parts(message), effort))
+
+    async def _instead(self, old: Turn, new: NewTurn, plan: Plan | None = None) -> Turn:
+        session, history = old.session, self._store.history
+        made = None if plan is None else (plan.config, self._builder.prompt(plan))
         async with self._turns.held(session) as lease:
-            await self._store.history.edit(session, lease.token, turn, new)
+            await history.edit(session, lease.token, old.id, new, configuration=made)
+            if made is not None:
+                self._agents.drop(session)
         self._rewritten(session)
         return await self._store.turns.get(new.id)
 
@@ -116,3 +125,8 @@ class Rewriting:
         if running is not None and (await self._store.turns.get(running)).state not in ENDED:
             raise Conflict("A turn is under way. Stop it first, or wait for it.")
         return found
+
+
+def _again(old: Turn, parts: tuple[Part, ...], effort: Effort | None = None) -> NewTurn:
+    options = TurnOptions(effort=effort or old.options.effort)
+    return NewTurn(id=new_turn_id(), parts=parts, route=old.route, options=options)

@@ -20,11 +20,12 @@ from roost.core.ids import (
 )
 from roost.core.messages import Draft, Message, TextPart, ToolResultPart
 from roost.core.sessions import NewSession, Parent, Session
+from roost.core.signature import AgentConfig
 from roost.core.turns import NewTurn
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
-from roost.store.sessions import load_session, open_session
+from roost.store.sessions import Prompt, load_session, open_session, set_configuration
 from roost.store.watching import Changes, Page, changes_since, page_of, take_snapshot
 from roost.store.writes import (
     Head,
@@ -188,9 +189,16 @@ class Histories:
 
     @writing
     def edit(
-        self, session: SessionId, token: Token, turn: TurnId, new: NewTurn
+        self,
+        session: SessionId,
+        token: Token,
+        turn: TurnId,
+        new: NewTurn,
+        *,
+        configuration: tuple[AgentConfig, Prompt] | None = None,
     ) -> Operation[Written]:
-        """Take a turn back and put another message in its place, before any that wait."""
+        """Take a turn back and put another message in its place, before any that wait; for another
+        agent, if it comes with its configuration."""
         yield from check_session(self._user, session)
         if (yield from submitted_before(session, new)) is not None:
             session_now = yield from load_session(self._user, session)
@@ -198,6 +206,8 @@ class Histories:
         head = yield from enter(self._user, session, token)
         epoch = yield from self._take_back(session, head, turn, "edit")
         events = yield from enqueue(self._user, session, new, front=True)
+        if configuration is not None:
+            events.append((yield from set_configuration(session, head.revision, *configuration)))
         yield from record(session, head.revision, HistoryRewritten(epoch, "edit"), *events)
         return Written(head.revision, epoch, head.head)
 

@@ -106,13 +106,17 @@ class Queue:
         return (yield from submit(self._user, session, new))
 
     @writing
-    def edit(self, turn: TurnId, parts: tuple[Part, ...]) -> Operation[Turn]:
+    def edit(
+        self, turn: TurnId, parts: tuple[Part, ...] | None, *, steer: bool | None = None
+    ) -> Operation[Turn]:
+        """Other words, or another way to be heard; None stays as it is."""
         row = yield from self._still_queued(turn)
-        if not parts:
+        if parts == ():
             raise InvalidInput("The message is empty.")
         head = yield from enter(self._user, row.session, None)
-        yield from name_blobs(self._user, row.session, attachments(parts))
-        yield query("edit_queued", turn=turn, input=encode_parts(parts))
+        yield from name_blobs(self._user, row.session, attachments(parts or ()))
+        words = None if parts is None else encode_parts(parts)
+        yield query("edit_queued", turn=turn, input=words, steer=steer)
         yield from record(row.session, head.revision, TurnUpdated(turn, "queued"))
         return turn_of((yield from turn_row(self._user, turn)))
 

@@ -73,6 +73,24 @@ def load_session(user: UserId, session: SessionId) -> Operation[Session]:
     return session_of(row)
 
 
+def set_configuration(
+    session: SessionId, revision: int, config: AgentConfig, prompt: Prompt
+) -> Operation[SessionUpdated]:
+    """The caller has raised the revision, and records the event."""
+    yield query(
+        "configure_session", session=session, config=_json(config), signature=prompt.signature
+    )
+    yield query(
+        "insert_prompt",
+        session=session,
+        revision=revision,
+        signature=prompt.signature,
+        system=prompt.system,
+        tools=prompt.tools,
+    )
+    return SessionUpdated(("config",))
+
+
 def open_session(user: UserId, new: NewSession) -> Operation[None]:
     """Insert a session at revision 1."""
     inserted = yield query(
@@ -199,21 +217,8 @@ class Sessions:
     ) -> Operation[None]:
         """Set what the session's agent is built from, and the prompt it sends from now on."""
         head = yield from enter(self._user, session, token, active=False)
-        yield query(
-            "configure_session",
-            session=session,
-            config=_json(config),
-            signature=prompt.signature,
-        )
-        yield query(
-            "insert_prompt",
-            session=session,
-            revision=head.revision,
-            signature=prompt.signature,
-            system=prompt.system,
-            tools=prompt.tools,
-        )
-        yield from record(session, head.revision, SessionUpdated(("config",)))
+        event = yield from set_configuration(session, head.revision, config, prompt)
+        yield from record(session, head.revision, event)
 
     @reading
     def prompt(self, session: SessionId) -> Operation[Prompt | None]:

@@ -216,6 +216,8 @@ class Turns:
         for steer, draft in zip(step.steers, words, strict=True):
             row = yield from turn_in(self._user, session, steer)
             _check_queued(row, draft)
+            if not row.steer:
+                raise QueueChanged(f"Turn {row.id} waits for its own turn by now.")
             yield query("merge_turn", turn=steer, message=draft.id)
         return [TurnUpdated(steer, "merged") for steer in step.steers]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from roost.core.ids import SessionId, TurnId, new_turn_id
-from roost.testing.models import ModelServer, fail, say, stall
+from roost.testing.models import ModelServer, call, fail, say, stall
 from tests.unit.http.served import Client, Served
 
 
@@ -121,3 +121,70 @@ async def test_steer_joins_the_turn_under_way(
     await served.engine.ended(TurnId(steer["id"]))
     found = await browser.get(f"/api/sessions/{session}/turns/{steer['id']}")
     assert found["state"] in ("merged", "completed")
+
+
+async def test_message_that_waits_joins_the_turn_after_all(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(stall() + call("echo", {"text": "Tu"}), say("Both it is."))
+    session = await browser.session()
+    first = await browser.send(session, "One thing")
+    second = await browser.send(session, "And another")
+    place = f"/api/sessions/{session}/queue/{second['id']}"
+    status, steered = await browser.ask("PUT", place, {"steer": True})
+    assert (status, steered["steer"], steered["parts"]) == (200, True, second["parts"])
+    server.release()
+    assert (await served.engine.ended(TurnId(first["id"]))).state == "completed"
+    assert (await browser.get(f"/api/sessions/{session}/turns/{second['id']}"))["state"] == "merged"
+    assert (await texts(browser, session))[-2:] == ["And another", "Both it is."]
+
+
+async def test_steer_waits_for_its_own_turn_after_all(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(stall() + call("echo", {"text": "Tu"}), say("One."), say("Two."))
+    session = await browser.session()
+    await browser.send(session, "One")
+    second = await browser.send(session, "Too", steer=True)
+    place = f"/api/sessions/{session}/queue/{second['id']}"
+    _, edited = await browser.ask("PUT", place, {"text": "Two", "steer": False})
+    assert (edited["steer"], edited["parts"]) == (False, [{"kind": "text", "text": "Two"}])
+    assert (await browser.ask("PUT", place, {}))[0] == 400, "nothing is not said"
+    server.release()
+    assert (await served.engine.ended(TurnId(second["id"]))).state == "completed"
+    assert (await texts(browser, session))[-3:] == ["One.", "Two", "Two."]
+
+
+async def test_retry_asks_another_model(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    server.plan(say("I am the first."), say("I am the other."))
+    session = await browser.session()
+    first = await served.engine.say(session, "Who are you?")
+    retry = f"/api/sessions/{session}/retry"
+    status, again = await browser.post(retry, {"model": "test/other"})
+    assert status == 202
+    assert (await served.engine.ended(TurnId(again["id"]))).model == "test/other"
+    assert first.model == "test/model"
+    assert await texts(browser, session) == ["Who are you?", "I am the other."]
+    assert (await browser.get(f"/api/sessions/{session}"))["model"] == "test/other"
+
+
+async def test_refused_retry_changes_no_model(
+    served: Served, browser: Client, server: ModelServer
+) -> None:
+    session = await browser.session(model="test/model")
+    retry, missing = f"/api/sessions/{session}/retry", new_turn_id()
+    assert (await browser.post(retry, {"model": "test/other"}))[0] == 409, "nothing was said yet"
+    await served.engine.say(session)
+    said = await texts(browser, session)
+    assert (await browser.post(retry, {"model": "test/other", "turn": missing}))[0] == 404
+    assert (await browser.post(retry, {"model": "nobody/nothing"}))[0] == 400
+    server.plan(stall(), say("Done."))
+    running = await browser.send(session, "Wait")
+    await served.engine.reached(TurnId(running["id"]), "running")
+    assert (await browser.post(retry, {"model": "test/other"}))[0] == 409, "a turn is under way"
+    server.release()
+    await served.engine.ended(TurnId(running["id"]))
+    assert (await texts(browser, session))[:2] == said
+    assert (await browser.get(f"/api/sessions/{session}"))["model"] == "test/model"

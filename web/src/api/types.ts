@@ -150,7 +150,11 @@ export type ReasoningPart = { kind: "reasoning"; text: string; payload?: string 
 
 export type Refetch = { kind: "refetch"; };
 
+export type Requeued = { text?: string; files?: Array<Attachment>; steer?: boolean | null; };
+
 export type Retried = { retried: number; };
+
+export type Retry = { turn?: string | null; model?: string | null; };
 
 export type Rewound = { kind: "rewound"; cursor: Cursor; turn: string; attempt: number; seq: number; };
 
@@ -163,8 +167,6 @@ export type Rewrites = { rewrites: Array<Rewrite>; };
 export type Rule = { id: string; tool: string; pattern: string | null; decision: "allow" | "ask" | "deny"; session?: string | null; created_at?: number; };
 
 export type RuleList = { rules: Array<Rule>; };
-
-export type Said = { text?: string; files?: Array<Attachment>; };
 
 export type SessionList = { sessions: Array<SessionView>; };
 
@@ -281,11 +283,11 @@ export type Calls = {
   "GET /api/sessions/{session}/turns/{turn}": { path: { session: string; turn: string; }; query: undefined; body: undefined; answer: TurnView; };
   "PUT /api/sessions/{session}/turns/{turn}": { path: { session: string; turn: string; }; query: undefined; body: Edited; answer: TurnView; };
   "GET /api/sessions/{session}/queue": { path: { session: string; }; query: undefined; body: undefined; answer: TurnList; };
-  "PUT /api/sessions/{session}/queue/{turn}": { path: { session: string; turn: string; }; query: undefined; body: Said; answer: TurnView; };
+  "PUT /api/sessions/{session}/queue/{turn}": { path: { session: string; turn: string; }; query: undefined; body: Requeued; answer: TurnView; };
   "DELETE /api/sessions/{session}/queue/{turn}": { path: { session: string; turn: string; }; query: undefined; body: undefined; answer: undefined; };
   "POST /api/sessions/{session}/cancel": { path: { session: string; }; query: undefined; body: WhichTurn; answer: Cancelled; };
   "POST /api/sessions/{session}/continue": { path: { session: string; }; query: undefined; body: undefined; answer: TurnView; };
-  "POST /api/sessions/{session}/retry": { path: { session: string; }; query: undefined; body: WhichTurn; answer: TurnView; };
+  "POST /api/sessions/{session}/retry": { path: { session: string; }; query: undefined; body: Retry; answer: TurnView; };
   "POST /api/sessions/{session}/undo": { path: { session: string; }; query: undefined; body: WhichTurn; answer: TurnView; };
   "GET /api/sessions/{session}/events": { path: { session: string; }; query: { after?: string | null; }; body: undefined; answer: SnapshotView | ChangedView | Streamed | Rewound | Noticed | End; };
   "GET /api/events": { path: undefined; query: undefined; body: undefined; answer: Ready | SessionSeenView | SessionRemoved | ApprovalSeenView | Refetch | End; };

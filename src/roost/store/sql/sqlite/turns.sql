@@ -29,7 +29,7 @@ VALUES (:turn, :session, 'queued',
     :steer, :route, :options, :ephemeral, :key, :fingerprint, :input, :now);
 
 -- name: edit_queued
-UPDATE turns SET input = :input WHERE id = :turn;
+UPDATE turns SET input = coalesce(:input, input), steer = coalesce(:steer, steer) WHERE id = :turn;
 
 -- name: empty_queue
 UPDATE turns SET state = 'removed', ended_at = :now

@@ -53,7 +53,8 @@ export async function call<C extends keyof Calls>(
 ): Promise<Calls[C]["answer"]> {
   const [method, template] = what.split(" ") as [string, string];
   const { path, query, body, signal } = (given ?? {}) as Plain;
-  const init: RequestInit = { method, signal: signal ?? null };
+  // What was taken away is gone, even if the page goes first.
+  const init: RequestInit = { method, signal: signal ?? null, keepalive: method === "DELETE" };
   if (body instanceof Blob) {
     init.body = body;
   } else if (body !== undefined) {

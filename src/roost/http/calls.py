@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request
@@ -80,6 +80,15 @@ class Call(NamedTuple):
     def changed(self) -> asyncio.Event:
         """Is set once it is time to ask again whether it `holds`."""
         return self.identities.changed
+
+    async def refused(self) -> None:
+        """Returns once who asks would not be let in any more."""
+        changed = self.changed()  # each before it is asked: no change is missed
+        while await self.holds():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.callers.heartbeat):
+                    await changed.wait()
+            changed = self.changed()
 
     async def holds(self) -> bool:
         """Whether who asks would still be let in: what is open for long asks again."""

@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive
 
-from roost.core.errors import ConfigError, InvalidInput, NotFound
+from roost.core.errors import ConfigError, InvalidInput, NotFound, NotSignedIn
 from roost.http.calls import Call
 from roost.http.endpoint import Header, endpoint
 from roost.http.openai_answer import (
@@ -166,15 +166,18 @@ async def _whole(call: Call, exchange: Exchange) -> Response:
 
 
 async def _unless_over(call: Call, writing: Writing) -> Completion:
-    """The whole answer, unless whoever asked hangs up before, or the server stops."""
+    """The whole answer, unless who asked hangs up or is shut out before, or the server stops."""
     answering = asyncio.create_task(writing.whole())
     gone = asyncio.create_task(_disconnected(call.request.receive))
     stops = asyncio.create_task(call.callers.stop.wait())
-    tasks = (answering, gone, stops)
+    refused = asyncio.create_task(call.refused())
+    tasks = (answering, gone, stops, refused)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if answering.done():
             return answering.result()
+        if refused.done():
+            raise NotSignedIn
         said = _ENDS["stops"].detail
         raise OpenAIError(
             HTTPStatus.SERVICE_UNAVAILABLE, said, code="interrupted", headers=NO_RETRY

@@ -639,6 +639,24 @@ async def test_who_hangs_up_on_a_session_stops_nothing(
     assert await served.engine.texts(session) == ["Tell me", "Half and all."]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_request_ends_with_its_token(
+    served: Served, program: Client, server: ModelServer, stream: bool
+) -> None:
+    server.plan(say("Half") + stall())
+    url = program.served.url.with_path(PATH)
+    asked = program.connections.post(url, json=asking("Tell me", stream=stream))
+    waiting = asyncio.ensure_future(asked)
+    request = await server.request(0)
+    await request.stalled()
+    (token,) = await served.identities.tokens(served.engine.owner.id)
+    await served.identities.revoke_token(served.engine.owner.id, token.id)
+    async with await waiting as response:
+        assert response.status == (200 if stream else 401)
+        assert "invalid_api_key" in await response.text()
+    assert await request.closed(), "the model is asked for no more"
+
+
 # Asking a person.
 
 

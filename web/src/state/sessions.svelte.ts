@@ -12,12 +12,15 @@ type FeedEvent = Calls["GET /api/events"]["answer"];
 const PAGE = 100;
 /** After a break as many are read anew; whoever had more scrolls on from there. */
 const AFTER_A_BREAK = 4;
+const MOST_PINNED = 200;
 
 /** One list of sessions, the latest activity first, read page by page. */
 export class SessionList {
   sessions: SessionView[] = $state.raw([]);
   isWhole = $state(false);
   isLoading = $state(false);
+  /** Up to here all are known. Some beyond it are too: pinned ones, and those that changed. */
+  #edge: SessionView | undefined;
 
   constructor(private archived: boolean) {}
 
@@ -26,17 +29,17 @@ export class SessionList {
     if (this.isWhole || this.isLoading) return;
     this.isLoading = true;
     try {
-      const last = this.sessions.at(-1);
-      const found = await this.#page(last);
+      const found = await this.#page(this.#edge);
       this.isWhole = found.length < PAGE;
-      this.#merge(found);
+      this.#edge = found.at(-1) ?? this.#edge;
+      this.add(found);
     } finally {
       this.isLoading = false;
     }
   }
 
-  /** Read anew what is shown. */
-  async refresh(): Promise<void> {
+  /** Read anew what is shown. `also` are some from further back that are wanted too. */
+  async refresh(also: SessionView[] = []): Promise<void> {
     const pages = Math.min(Math.max(1, Math.ceil(this.sessions.length / PAGE)), AFTER_A_BREAK);
     const found: SessionView[] = [];
     let whole = false;
@@ -46,13 +49,20 @@ export class SessionList {
       whole = page.length < PAGE;
     }
     this.isWhole = whole;
+    this.#edge = found.at(-1);
     this.sessions = sorted(found);
+    this.add(also);
   }
 
   take(session: SessionView): void {
     const others = this.sessions.filter((each) => each.id !== session.id);
     const belongs = session.archived === this.archived;
     this.sessions = belongs ? sorted([...others, session]) : others;
+  }
+
+  add(found: SessionView[]): void {
+    const known = new Set(found.map((each) => each.id));
+    this.sessions = sorted([...this.sessions.filter((each) => !known.has(each.id)), ...found]);
   }
 
   drop(session: string): void {
@@ -65,10 +75,6 @@ export class SessionList {
     return (await call("GET /api/sessions", { query })).sessions;
   }
 
-  #merge(found: SessionView[]): void {
-    const known = new Set(found.map((each) => each.id));
-    this.sessions = sorted([...this.sessions.filter((each) => !known.has(each.id)), ...found]);
-  }
 }
 
 function sorted(sessions: SessionView[]): SessionView[] {
@@ -130,11 +136,12 @@ class Sessions {
   }
 
   async refresh(): Promise<void> {
-    const asked = call("GET /api/approvals");
-    await this.open.refresh();
+    const pinned = call("GET /api/sessions", { query: { pinned: true, limit: MOST_PINNED } });
+    const { approvals } = await call("GET /api/approvals");
+    await this.open.refresh((await pinned).sessions);
     if (this.archived.sessions.length) await this.archived.refresh();
     this.approvals.clear();
-    for (const each of (await asked).approvals) this.approvals.set(each.id, each);
+    for (const each of approvals) this.approvals.set(each.id, each);
     this.isLoaded = true;
   }
 

@@ -60,3 +60,13 @@ test("after a break what was deleted meanwhile is gone", async () => {
   await list.refresh();
   expect(ids(list)).toEqual(["ses_3", "ses_1"]);
 });
+
+test("one from far back is known, and leaves no gap before it", async () => {
+  const all = Array.from({ length: 230 }, (_, n) => session(n));
+  serve(all);
+  const list = new SessionList(false);
+  await list.more();
+  list.take(session(3, { pinned: true }));
+  while (!list.isWhole) await list.more();
+  expect(list.sessions).toHaveLength(230);
+});

@@ -12,16 +12,18 @@ from roost.http.endpoint import endpoint
 from roost.http.fields import GivenMessage, GivenSession, Number, OwnSession, Phrase, Text
 from roost.http.views import SessionView, session_view
 from roost.store.search import Hit, SearchFilter
-from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
+from roost.store.sessions import ListCursor, Project, SessionFilter, SessionPatch
 from roost.store.usage import Used
 
 
 class SessionQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`after_at` and `after` are `active_at` and `id` of the last session of the page before."""
+    """`filed` are those of any project, or of none. `after_at` and `after` are `active_at` and `id`
+    of the last session of the page before."""
 
     archived: bool = False
     pinned: bool | None = None
     project: Phrase | None = None
+    filed: bool | None = None
     title: Phrase | None = None
     after_at: Number | None = None
     after: GivenSession | None = None
@@ -30,6 +32,10 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 class SessionList(msgspec.Struct, frozen=True):
     sessions: Sequence[SessionView]
+
+
+class ProjectList(msgspec.Struct, frozen=True):
+    projects: Sequence[Project]
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,13 +96,23 @@ class SessionUsage(msgspec.Struct, frozen=True):
 async def listed(call: Call, query: SessionQuery) -> SessionList:
     """List sessions, the latest activity first."""
     where = SessionFilter(
-        archived=query.archived, pinned=query.pinned, project=query.project, title=query.title
+        archived=query.archived,
+        pinned=query.pinned,
+        project=query.project,
+        filed=query.filed,
+        title=query.title,
     )
     after = None
     if query.after_at is not None:
         after = ListCursor(query.after_at, query.after or SessionId(""))
     found = await call.account.sessions(where, after=after, limit=query.limit)
     return SessionList([session_view(session, call.providers) for session in found])
+
+
+async def projects(call: Call) -> ProjectList:
+    """List the projects that sessions are filed under, with how many sessions each has. Archived
+    ones don't count."""
+    return ProjectList(await call.account.projects())
 
 
 async def opened(call: Call, body: OpenSession) -> SessionView:
@@ -189,6 +205,7 @@ async def searched(call: Call, query: SearchQuery) -> Hits:
 ENDPOINTS = (
     endpoint("GET", "/api/sessions", listed, scope="read"),
     endpoint("POST", "/api/sessions", opened, scope="chat", status=201),
+    endpoint("GET", "/api/projects", projects, scope="read"),
     endpoint("GET", "/api/sessions/{session}", found, scope="read"),
     endpoint("PATCH", "/api/sessions/{session}", changed, scope="chat"),
     endpoint("DELETE", "/api/sessions/{session}", deleted, scope="chat"),

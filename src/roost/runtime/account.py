@@ -27,7 +27,7 @@ from roost.runtime.preferences import Preferring
 from roost.runtime.remembering import Remembering
 from roost.runtime.rewriting import Rewriting
 from roost.store.search import Hit, SearchFilter
-from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
+from roost.store.sessions import ListCursor, Project, SessionFilter, SessionPatch
 from roost.store.usage import Used, UsedOnDay
 from roost.store.watching import Page
 from roost.tools.toolsets import toolset as known_toolset
@@ -112,6 +112,10 @@ class Account:
         limit: int = 50,
     ) -> Sequence[Session]:
         return await self._store.sessions.page(where, after=after, limit=limit)
+
+    async def projects(self) -> Sequence[Project]:
+        """What sessions are filed under, those that are archived aside."""
+        return await self._store.sessions.projects()
 
     async def subagents(self, session: SessionId) -> Sequence[Session]:
         """Those that work, or worked, for a session; the list of sessions leaves them out."""

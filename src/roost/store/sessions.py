@@ -14,7 +14,16 @@ from roost.core.sessions import (
 )
 from roost.core.signature import AgentConfig, Signature
 from roost.core.usage import Usage
-from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
+from roost.store.operations import (
+    Engine,
+    Operation,
+    Rows,
+    every,
+    maybe,
+    query,
+    reading,
+    writing,
+)
 from roost.store.rows import SessionRow, session_of, sessions_of
 from roost.store.writes import add_usage, check_session, enter, record, refuse_while_live
 
@@ -31,13 +40,31 @@ _AFTER_DELETION = (
 
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """`title` is looked for anywhere in the title, whatever its case."""
+    """`title` is looked for anywhere in the title, whatever its case; `filed` is in any project, or
+    in none."""
 
     archived: bool = False
     pinned: bool | None = None
     project: str | None = None
+    filed: bool | None = None
     title: str | None = None
     subagents: bool = False
+
+
+class Project(msgspec.Struct, frozen=True):
+    """`sessions` is how many it has."""
+
+    name: str
+    sessions: int
+
+
+class _ProjectRow(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    sessions: int
+
+
+def _projects(rows: Rows) -> Sequence[Project]:
+    return [Project(row.name, row.sessions) for row in every(rows, _ProjectRow)]
 
 
 class ListCursor(msgspec.Struct, frozen=True):
@@ -159,6 +186,7 @@ class Sessions:
             archived=where.archived,
             pinned=where.pinned,
             project=where.project,
+            filed=where.filed,
             title=where.title.casefold() if where.title else None,
             subagents=where.subagents,
             before_at=after.active_at if after else 1 << 62,
@@ -166,6 +194,11 @@ class Sessions:
             limit=limit,
         )
         return sessions_of(rows)
+
+    @reading
+    def projects(self) -> Operation[Sequence[Project]]:
+        """Those of sessions that are not archived."""
+        return _projects((yield query("list_projects", user=self._user)))
 
     @reading
     def subagents(self, session: SessionId) -> Operation[Sequence[Session]]:

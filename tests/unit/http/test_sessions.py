@@ -141,3 +141,18 @@ async def test_session_says_how_full_its_models_window_is(
 async def test_window_of_an_unknown_model_is_unknown(browser: Client) -> None:
     session = await browser.session(model="test/other")
     assert (await browser.get(f"/api/sessions/{session}"))["context_window"] is None
+
+
+async def test_projects_are_listed_with_their_sessions(browser: Client) -> None:
+    assert (await browser.get("/api/projects"))["projects"] == []
+    alone = await browser.session()
+    for project in ("nest", "nest", "Barn", "Past"):
+        session = await browser.session(project=project)
+    await browser.ask("PATCH", f"/api/sessions/{session}", {"archived": True})
+    assert (await browser.get("/api/projects"))["projects"] == [
+        {"name": "Barn", "sessions": 1},
+        {"name": "nest", "sessions": 2},
+    ]
+    unfiled = (await browser.get("/api/sessions?filed=false"))["sessions"]
+    assert [each["id"] for each in unfiled] == [alone]
+    assert len((await browser.get("/api/sessions?filed=true"))["sessions"]) == 3

@@ -69,6 +69,7 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     blob = await ada.blobs.put_bytes(b"secret", "text/plain")
     past = await ada.talk(session, "secret plans", "secret answer")
     await ada.sessions.point("web", session)
+    await ada.sessions.update(session, SessionPatch(project="secret"))
     lease = await ada.claim(session)
     await ada.sessions.configure(session, lease.token, CONFIG, PROMPT)
     run: Run = await ada.start(await ada.submit(session, "secret"), lease)
@@ -190,6 +191,7 @@ NOT_FOUND: dict[str, Ask] = {
 
 EMPTY: dict[str, Ask] = {
     "Sessions.page": lambda bob, of: bob.sessions.page(),
+    "Sessions.projects": lambda bob, of: bob.sessions.projects(),
     "Sessions.prompt": lambda bob, of: bob.sessions.prompt(of.session),
     "Sessions.current": lambda bob, of: bob.sessions.current("web"),
     "Queue.of": lambda bob, of: bob.queue.of(of.session),

@@ -136,6 +136,10 @@ export type Problem = { type: string; title: string; status: number; detail: str
 
 export type ProcessView = { id: string; command: string; since: number; until: number | null; status: number | null; output: string; };
 
+export type Project = { name: string; sessions: number; };
+
+export type ProjectList = { projects: Array<Project>; };
+
 export type ProviderList = { providers: Array<ProviderView>; };
 
 export type ProviderView = { name: string; vendor: "anthropic" | "azure" | "compatible" | "deepseek" | "google" | "groq" | "llamacpp" | "lmstudio" | "local" | "mistral" | "ollama" | "openai" | "openrouter" | "together" | "vllm" | "xai"; title: string; base_url: string; origin: "api" | "configuration" | "environment" | "usual"; has_key: boolean; wire: "anthropic" | "openai-chat" | "openai-responses"; context: number | null; models: Array<string>; model: string | null; };
@@ -259,8 +263,9 @@ export type Calls = {
   "GET /api/tokens": { path: undefined; query: undefined; body: undefined; answer: TokenList; };
   "POST /api/tokens": { path: undefined; query: undefined; body: NewToken; answer: CreatedToken; };
   "DELETE /api/tokens/{token}": { path: { token: string; }; query: undefined; body: undefined; answer: undefined; };
-  "GET /api/sessions": { path: undefined; query: { archived?: boolean; pinned?: boolean | null; project?: string | null; title?: string | null; after_at?: number | null; after?: string | null; limit?: number; }; body: undefined; answer: SessionList; };
+  "GET /api/sessions": { path: undefined; query: { archived?: boolean; pinned?: boolean | null; project?: string | null; filed?: boolean | null; title?: string | null; after_at?: number | null; after?: string | null; limit?: number; }; body: undefined; answer: SessionList; };
   "POST /api/sessions": { path: undefined; query: undefined; body: OpenSession; answer: SessionView; };
+  "GET /api/projects": { path: undefined; query: undefined; body: undefined; answer: ProjectList; };
   "GET /api/sessions/{session}": { path: { session: string; }; query: undefined; body: undefined; answer: SessionView; };
   "PATCH /api/sessions/{session}": { path: { session: string; }; query: undefined; body: ChangeSession; answer: SessionView; };
   "DELETE /api/sessions/{session}": { path: { session: string; }; query: undefined; body: undefined; answer: undefined; };

@@ -47,10 +47,18 @@ WHERE user_id = :user AND archived = :archived
   AND (active_at, id) < (:before_at, :before_id)
   AND (:pinned IS NULL OR pinned = :pinned)
   AND (:project IS NULL OR project = :project)
+  AND (:filed IS NULL OR (project IS NOT NULL) = :filed)
   AND (:subagents OR parent_kind IS NOT 'subagent')
   AND (:title IS NULL OR instr(fold(title), :title) > 0)
 ORDER BY active_at DESC, id DESC
 LIMIT :limit;
+
+-- Walks sessions_by_project.
+-- name: list_projects
+SELECT project, count(*) FROM sessions
+WHERE user_id = :user AND project IS NOT NULL AND archived = 0 AND deleted_at IS NULL
+  AND parent_kind IS NOT 'subagent'
+GROUP BY project ORDER BY fold(project), project;
 
 -- name: update_session
 UPDATE sessions

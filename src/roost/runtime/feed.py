@@ -83,7 +83,6 @@ class Feeds:
         feed.readers.append(reader)
         try:
             await feed.begin()
-            reader.put("", Ready())
             yield reader
         finally:
             feed.readers.remove(reader)
@@ -119,9 +118,11 @@ class Feeds:
 
 
 class _Reader:
-    """What one reader has still to be told, each session and each question once."""
+    """What one reader has still to be told, each session and each question once. `Ready` is the
+    first of it, and does not wait with the rest: no `Refetch` can take its place."""
 
     def __init__(self) -> None:
+        self._began = False
         self._waiting: dict[str, FeedEvent] = {}
         self._woken = asyncio.Event()
 
@@ -136,6 +137,9 @@ class _Reader:
         return self
 
     async def __anext__(self) -> FeedEvent:
+        if not self._began:
+            self._began = True
+            return Ready()
         while not self._waiting:
             self._woken.clear()
             await self._woken.wait()

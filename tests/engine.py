@@ -11,6 +11,8 @@ from typing import TypeVar
 import aiohttp
 import msgspec
 
+from roost.agent.execution import Guard
+from roost.agent.masking import Mask
 from roost.core.clock import Clock
 from roost.core.config import Config, ModelsConfig, ProviderConfig, ServerConfig
 from roost.core.events import (
@@ -39,6 +41,7 @@ from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
 from roost.tools.base import Intent, Tool, ToolContext, ToolOutput
 from roost.tools.toolsets import Toolsets
+from roost.wiring.guarding import rules_of
 from roost.workspace.workspaces import Workspaces
 
 T = TypeVar("T")
@@ -135,7 +138,10 @@ class Engine:
         prices = Prices(self.config.models.prices)
         threshold = self.config.compaction.threshold / 100
         tools = Toolsets(self.tools, late=self.late)
-        builder = Builder(self.store, providers, clients, prices, tools, threshold=threshold)
+        guard = Guard(rules_of(self.config.approvals), Mask())
+        builder = Builder(
+            self.store, providers, clients, prices, tools, threshold=threshold, guard=guard
+        )
         opened = runtime.running(
             self.store,
             builder,

@@ -1,13 +1,10 @@
 """What `roost doctor` looks at; none of it writes, and all of it works beside a running server."""
 
-import os
 import shutil
-import stat
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import apsw
 import uvloop
@@ -18,28 +15,21 @@ from roost.core.config import Config
 from roost.core.errors import AddressUnusable, PortTaken, RoostError, ServerUnreachable
 from roost.core.keys import Key
 from roost.http.server import bind
-from roost.llm.providers import LOCAL
+from roost.runtime.checks import (
+    Finding,
+    data_folder,
+    free_disk,
+    nearest,
+    python_version,
+    sandbox,
+    sqlite_version,
+    store,
+)
+from roost.runtime.checks import model as model_found
 from roost.store.folder import Owner, holder
-from roost.store.migrations import SCHEMA_VERSION
-from roost.store.sqlite import repair
 from roost.wiring import models
-from roost.workspace.probe import probe
-
-_MB = 1_000_000
-
-# Earlier ones could lose a commit when a checkpoint reset the write-ahead log.
-_SQLITE_NEEDED = (3, 51, 3)
 
 _READY_SECONDS = 5.0
-
-_OTHER_FOLDER = "Choose another folder with --data."
-
-
-class Finding(NamedTuple):
-    state: Literal["good", "warn", "bad"]
-    subject: str
-    found: str
-    advice: str = ""
 
 
 def examine(
@@ -49,7 +39,7 @@ def examine(
     yield sqlite_version(apsw.sqlite_lib_version())
     folder = list(data_folder(config.data))
     yield from folder
-    yield free_disk(shutil.disk_usage(_nearest(config.data)).free)
+    yield free_disk(shutil.disk_usage(nearest(config.data)).free)
     owner = None
     if config.data.is_dir() and all(finding.state != "bad" for finding in folder):
         yield from store(config.data)
@@ -62,22 +52,6 @@ def examine(
     yield uvloop.run(model(config, keys, environ))
 
 
-async def sandbox(config: Config) -> Finding:
-    """Where commands run. Each choice is tried, not believed."""
-    wanted = config.workspaces.sandbox
-    subject = "Sandbox"
-    if wanted == "none":
-        return Finding("good", subject, "none, and no tools that need one")
-    if wanted == "local":
-        found = "none: commands run on this machine as they are"
-        return Finding("warn", subject, found, "Set workspaces.sandbox to auto.")
-    tried = await probe(config.workspaces, config.data)
-    if tried.works:
-        return Finding("good", subject, f"{tried.kind} works")
-    state = "bad" if wanted == "bubblewrap" else "warn"
-    return Finding(state, subject, f"{tried.kind} does not work: {tried.why_not}", tried.advice)
-
-
 async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:
     """The model that answers if nobody chooses another."""
     try:
@@ -86,102 +60,7 @@ async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, s
             served = await clients.models(target.provider)
     except RoostError as error:
         return Finding("warn", "Model", str(error))
-    if target.provider.name != LOCAL:
-        return Finding("good", "Model", f"{target}, its provider answers")
-    if served:
-        return Finding("good", "Model", f"{target}, built in: tiny, but it answers")
-    return Finding("warn", "Model", "the built-in one is not installed", "Set a provider's key.")
-
-
-def python_version(version: tuple[int, int, int]) -> Finding:
-    found = ".".join(map(str, version))
-    if version >= (3, 11):
-        return Finding("good", "Python", found)
-    return Finding("bad", "Python", found, "Install Python 3.11 or newer.")
-
-
-def sqlite_version(found: str) -> Finding:
-    if tuple(map(int, found.split("."))) >= _SQLITE_NEEDED:
-        return Finding("good", "SQLite", found)
-    needed = ".".join(map(str, _SQLITE_NEEDED))
-    return Finding("bad", "SQLite", found, f"Install an apsw with SQLite {needed} or newer.")
-
-
-def data_folder(folder: Path) -> Iterator[Finding]:
-    subject = "Data folder"
-    try:
-        status = folder.stat()
-    except FileNotFoundError:
-        yield _folder_to_come(folder)
-        return
-    except OSError as error:
-        yield Finding("bad", subject, f"{folder}: {error.strerror}", _OTHER_FOLDER)
-        return
-    if not stat.S_ISDIR(status.st_mode):
-        yield Finding("bad", subject, f"{folder} is not a folder", _OTHER_FOLDER)
-    elif status.st_uid != os.geteuid():
-        found = f"{folder} belongs to user {status.st_uid}, and this is user {os.geteuid()}"
-        yield Finding("bad", subject, found, f"Run Roost as that user. {_OTHER_FOLDER}")
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        yield Finding("bad", subject, f"{folder} is not writable", f"Run `chmod 700 {folder}`.")
-    elif status.st_mode & 0o077:
-        found = f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):04o})"
-        yield Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")
-    else:
-        yield Finding("good", subject, str(folder))
-
-
-def _folder_to_come(folder: Path) -> Finding:
-    parent = _nearest(folder)
-    if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-        return Finding("good", "Data folder", f"{folder}, made at the first start")
-    return Finding(
-        "bad", "Data folder", f"{folder} can't be made: {parent} is not writable", _OTHER_FOLDER
-    )
-
-
-def free_disk(free: int) -> Finding:
-    found = f"{free / 1000 / _MB:.1f} GB free" if free >= 1000 * _MB else f"{free // _MB} MB free"
-    advice = "Make room: without it, Roost can't take messages."
-    if free < 100 * _MB:
-        return Finding("bad", "Disk", found, advice)
-    if free < 1000 * _MB:
-        return Finding("warn", "Disk", found, advice)
-    return Finding("good", "Disk", found)
-
-
-def store(folder: Path) -> Iterator[Finding]:
-    try:
-        version = repair.schema_version(folder)
-        problems = repair.check(folder)
-    except RoostError as error:
-        yield Finding("bad", "Store", str(error))
-        return
-    if problems:
-        more = f", and {len(problems) - 3} more" if len(problems) > 3 else ""
-        yield Finding(
-            "bad",
-            "Store",
-            "; ".join(problems[:3]) + more,
-            "Stop Roost and run `roost doctor --repair`; it makes a copy first.",
-        )
-    elif version is None:
-        yield Finding("good", "Store", "none yet, made at the first start")
-    else:
-        yield Finding("good", "Store", "whole")
-        yield schema(version)
-
-
-def schema(version: int) -> Finding:
-    if version > SCHEMA_VERSION:
-        return Finding(
-            "warn",
-            "Schema",
-            f"{version}, written by a newer Roost (this one knows {SCHEMA_VERSION})",
-            "Upgrade Roost.",
-        )
-    to_come = f", becomes {SCHEMA_VERSION} at the next start" if version < SCHEMA_VERSION else ""
-    return Finding("good", "Schema", f"{version}{to_come}")
+    return model_found(target, served=bool(served))
 
 
 def held_by(owner: Owner | None) -> Finding:
@@ -213,8 +92,3 @@ def port(host: str, number: int, owner: Owner | None) -> Finding:
     except AddressUnusable as error:
         return Finding("bad", "Port", f"{number} on {host} can't be used", str(error))
     return Finding("good", "Port", f"{number or 'any'}, free")
-
-
-def _nearest(folder: Path) -> Path:
-    """The folder itself or the first of its parents that is there."""
-    return next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from roost import __version__
 from roost.core.config import ServerConfig
 from roost.http import (
+    about,
     answering,
     approvals,
     auth,
@@ -26,6 +27,7 @@ from roost.http import (
     sessions,
     settings,
     tokens,
+    tools,
     transfer,
     turns,
     usage,
@@ -64,6 +66,8 @@ ENDPOINTS: Sequence[Endpoint] = (
     *memory.ENDPOINTS,
     *models.ENDPOINTS,
     *settings.ENDPOINTS,
+    *tools.ENDPOINTS,
+    *about.ENDPOINTS,
     *metrics.ENDPOINTS,
     *users.ENDPOINTS,
     *openai_api.ENDPOINTS,

@@ -20,10 +20,12 @@ from roost.workspace.workspaces import Workspaces
 
 
 class App:
-    """`of` gives what one user can do."""
+    """`of` gives what one user can do. `started_at` is in milliseconds."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, config: Config, *, started_at: int) -> None:
         self.parts = parts
+        self.config = config
+        self.started_at = started_at
 
     def of(self, user: UserId) -> Account:
         return Account(self.parts, user)
@@ -67,7 +69,7 @@ async def running(
         await engine.recovery.begin()
         if not at_rest:
             loops.append(asyncio.create_task(parts.turns.run()))
-        yield App(parts)
+        yield App(parts, config, started_at=clock.now())
     finally:
         grace = config.server.grace.total_seconds()
         await shut_down(parts, engine.naming, loops, grace=grace)

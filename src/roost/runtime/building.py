@@ -1,6 +1,6 @@
 """Builds a session's agent from what is stored, and stores the prompt it begins with."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import msgspec
@@ -11,6 +11,7 @@ from roost.agent.loop import Agent, Position
 from roost.agent.masking import Mask
 from roost.agent.model import Model
 from roost.agent.prompt import freeze_tools, system_prompt, thaw_tools
+from roost.core.approvals import Rule
 from roost.core.errors import RoostError
 from roost.core.ids import SessionId, Token, UserId
 from roost.core.sessions import Session
@@ -53,7 +54,7 @@ class Builder:
         self.clients = self._clients = clients
         self.observers = clients.observers
         self.prices = self._prices = prices
-        self._tools = tools
+        self.tools = self._tools = tools
         self._guard = guard or Guard(mask=Mask())
         self._estimator = Estimator()
         self._threshold = threshold
@@ -86,6 +87,11 @@ class Builder:
         credential = self._providers.credential(target.provider)
         signed = signature(config, credential, key=self._store.signing_key)
         return Plan(target, config, signed, tools)
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Those of the configuration, which hold for everyone."""
+        return self._guard.rules
 
     def models(self) -> list[str]:
         """Those that can be asked and are known without asking, as provider/model."""

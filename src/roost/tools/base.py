@@ -1,6 +1,6 @@
 """What a tool is, what it is given when it runs, and what it answers."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Literal, Protocol
 
@@ -110,6 +110,9 @@ class Toolbox:
         written = msgspec.json.encode([tool.schema for tool in lasting])
         digest = blake2b(written, digest_size=6).hexdigest()
         self.name = f"{name}:{digest if self._tools else 'none'}"
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
 
     def find(self, name: str) -> Tool | None:
         return self._tools.get(name)

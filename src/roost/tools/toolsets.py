@@ -25,6 +25,16 @@ _WITHOUT: Mapping[ToolsetName, frozenset[str]] = {
 Roost, is in all of them: someone put it there."""
 
 
+ABOUT: Mapping[ToolsetName, str] = {
+    "chat": "To talk, look things up and remember.",
+    "files": "To talk, and to read and write files.",
+    "terminal": "Files, commands and subagents.",
+    "browser": "To talk, and to use a browser.",
+    "full": "Everything there is.",
+}
+"""What a set is for."""
+
+
 def toolset(name: str) -> ToolsetName:
     for known in get_args(ToolsetName):
         if name == known:

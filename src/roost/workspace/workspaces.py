@@ -14,7 +14,7 @@ from roost.core.clock import Clock
 from roost.core.config import WorkspacesConfig
 from roost.core.errors import ConfigError, NotFound, WorkspaceError, WorkspaceGone
 from roost.core.ids import SessionId, UserId
-from roost.workspace.base import Folder, Sandbox
+from roost.workspace.base import Folder, Sandbox, SandboxKind
 from roost.workspace.disk import DiskFloor
 from roost.workspace.place import (
     FIRST_OWNER,
@@ -77,6 +77,11 @@ class Workspaces:
         self._tidying = asyncio.Lock()
         self._owners: set[int] | None = None
         self._is_closed = False
+
+    @property
+    def kind(self) -> SandboxKind | None:
+        """What commands run in; None is that there are none."""
+        return None if self._sandbox is None else self._sandbox.kind
 
     async def of(self, user: UserId, session: SessionId) -> Workspace:
         """The session's workspace. This opens nothing."""
@@ -186,7 +191,6 @@ class Workspaces:
         place = Place(self._folder, session)
         home = session if self._home_of is None else await self._home_of(user, session)
         lender = place if home == session else Place(self._folder, home)
-        kind = None if self._sandbox is None else self._sandbox.kind
         owner = await asyncio.to_thread(self._prepare, lender)
         if lender is not place:
             await asyncio.to_thread(place.prepare, owner)
@@ -194,7 +198,7 @@ class Workspaces:
         return Workspace(
             user,
             session,
-            place.ground(kind, owner, self._more, files=lender.files),
+            place.ground(self.kind, owner, self._more, files=lender.files),
             place,
             sandbox=self._sandbox,
             ports=_Ports(self, user, session),

@@ -1,5 +1,7 @@
 // Written by tools/api_types.py (make types) from the OpenAPI document.
 
+export type About = { version: string; python: string; platform: string; started_at: number; store: StoreView; sandbox: SandboxView; data: string | null; };
+
 export type Answer = { decision: "answered" | "approved" | "denied"; answer?: string | null; keep?: "always" | "once" | "session"; pattern?: string | null; };
 
 export type Answerer = { name: string; tiny: boolean; };
@@ -37,6 +39,10 @@ export type ChangeSettings = { model?: string | null; toolset?: "browser" | "cha
 export type ChangeUser = { name?: string | null; role?: "admin" | "member" | null; disabled?: boolean | null; };
 
 export type ChangedView = { kind: "changed"; cursor: Cursor; at: number; events: Array<SessionUpdated | TurnUpdated | AttemptBegan | MessageAdded | ToolCallUpdated | ApprovalUpdated | HistoryRewritten>; messages?: Array<MessageView>; turns?: Array<TurnView>; calls?: Array<CallView>; approvals?: Array<ApprovalView>; session?: SessionView | null; };
+
+export type Check = { name: string; state: "bad" | "ok" | "warn"; detail: string; advice: string; };
+
+export type CheckList = { checks: Array<Check>; };
 
 export type ChooseModels = { default?: string | null; small?: string | null; fallbacks?: Array<string> | null; };
 
@@ -172,6 +178,8 @@ export type Rule = { id: string; tool: string; pattern: string | null; decision:
 
 export type RuleList = { rules: Array<Rule>; };
 
+export type SandboxView = { kind: "bubblewrap" | "local" | null; detail: string; };
+
 export type SessionList = { sessions: Array<SessionView>; };
 
 export type SessionMemory = { uncommitted: boolean; };
@@ -200,6 +208,8 @@ export type SnapshotView = { kind: "snapshot"; cursor: Cursor; session: SessionV
 
 export type Snippet = { text: string; marks: Array<unknown[]>; };
 
+export type StoreView = { kind: string; version: string; bytes: number; };
+
 export type Streamed = { kind: "streamed"; cursor: Cursor; deltas: Deltas; };
 
 export type Target = { session: string; };
@@ -218,9 +228,17 @@ export type ToolCallPart = { kind: "tool_call"; call: string; name: string; argu
 
 export type ToolCallUpdated = { kind: "tool_call"; call: string; state: "cancelled" | "denied" | "done" | "failed" | "requested" | "running" | "unknown" | "waiting"; };
 
+export type ToolList = { toolsets: Array<ToolsetView>; tools: Array<ToolView>; };
+
 export type ToolOutputDelta = { kind: "tool_output"; call: string; text: string; };
 
 export type ToolResultPart = { kind: "tool_result"; call: string; content: Array<TextPart | ImagePart | FilePart>; error?: boolean; };
+
+export type ToolRule = { pattern: string | null; decision: "allow" | "ask" | "deny"; };
+
+export type ToolView = { name: string; description: string; decision: "allow" | "ask" | "deny"; asks: string; rules: Array<ToolRule>; };
+
+export type ToolsetView = { name: "browser" | "chat" | "files" | "full" | "terminal"; about: string; default: boolean; tools: Array<string>; };
 
 export type Tried = { works: boolean; model: string; seconds: number; code?: string | null; detail?: string | null; };
 
@@ -337,6 +355,9 @@ export type Calls = {
   "POST /api/providers/{provider}/test": { path: { provider: string; }; query: undefined; body: WhichModel; answer: Tried; };
   "GET /api/settings": { path: undefined; query: undefined; body: undefined; answer: SettingsView; };
   "PATCH /api/settings": { path: undefined; query: undefined; body: ChangeSettings; answer: SettingsView; };
+  "GET /api/tools": { path: undefined; query: undefined; body: undefined; answer: ToolList; };
+  "GET /api/about": { path: undefined; query: undefined; body: undefined; answer: About; };
+  "GET /api/doctor": { path: undefined; query: undefined; body: undefined; answer: CheckList; };
   "GET /api/users": { path: undefined; query: undefined; body: undefined; answer: UserList; };
   "POST /api/users": { path: undefined; query: undefined; body: NewUser; answer: UserView; };
   "PATCH /api/users/{user}": { path: { user: string; }; query: undefined; body: ChangeUser; answer: UserView; };

@@ -30,6 +30,11 @@ class McpTool:
         self._offer = offer
         self._call = call
 
+    @property
+    def reads_only(self) -> bool:
+        """By the server's own word."""
+        return self._offer.read_only
+
     def renamed(self) -> "McpTool":
         """The same, where another server's has the same name."""
         name = distinct(self.schema.name, self._server, self._offer.name)

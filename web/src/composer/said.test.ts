@@ -13,6 +13,7 @@ function turn(id: string, text: string): TurnView {
     steer: false,
     route: null,
     effort: null,
+    model: null,
     parts: [{ kind: "text", text }],
     message: null,
     step: 1,

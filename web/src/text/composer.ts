@@ -17,6 +17,7 @@ export const composer = {
   saveEdit: "Send instead",
   stop: "Stop",
   stopping: "Stopping",
+  modelCommand: "Choose a model",
   sendsWhenReady: "Goes out when the files are there",
   hint: "Enter to send, Shift+Enter for a new line",
   hintRunning: "Enter waits for this answer, Ctrl+Enter joins it now",

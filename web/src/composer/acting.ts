@@ -1,0 +1,125 @@
+/** Does what a command says. What came of it is told in a toast, unless it can be seen. */
+
+import { asProblem, Problem } from "../api/client";
+import { about, dollars } from "../lib/numbers";
+import * as actions from "../state/actions";
+import { layout } from "../state/layout.svelte";
+import { models } from "../state/models.svelte";
+import { router } from "../state/router.svelte";
+import type { OpenSession } from "../state/session.svelte";
+import { sessions } from "../state/sessions.svelte";
+import { t } from "../text/text";
+import { toast } from "../ui/toasts.svelte";
+import { choice } from "./choice.svelte";
+import type { Command, CommandName } from "./commands";
+
+type Act = (session: OpenSession, argument: string) => Promise<string | void>;
+
+/** False if it was not done: what was typed is to stay. */
+export async function act(
+  { name, argument }: Command,
+  session: OpenSession | null,
+  pickModel: () => void,
+): Promise<boolean> {
+  try {
+    if (name === "new") router.open(null);
+    else if (name === "help") layout.overlay = "help";
+    else if (name === "sessions") layout.overlay = "palette";
+    else if (name === "model") return await chooseModel(session, argument, pickModel);
+    else if (session) return await done(ACTS[name](session, argument));
+    else return said(t.composer.needsSession);
+    return true;
+  } catch (error) {
+    toast(asProblem(error).message, { kind: "bad" });
+    return false;
+  }
+}
+
+async function done(act: Promise<string | void>): Promise<boolean> {
+  const words = await act;
+  if (words) toast(words);
+  return true;
+}
+
+function said(words: string): false {
+  toast(words, { kind: "bad" });
+  return false;
+}
+
+async function chooseModel(
+  session: OpenSession | null,
+  argument: string,
+  pickModel: () => void,
+): Promise<boolean> {
+  if (!argument) {
+    pickModel();
+    return true;
+  }
+  const model = models.offered.find((each) => each.name === argument || each.model === argument);
+  if (!model) return said(t.composer.noSuchModel(argument));
+  const changed = await choice.setModel(session, model.name);
+  if (changed) toast(t.composer.modelChanged(model.name));
+  return changed;
+}
+
+const ACTS: Record<Exclude<CommandName, "new" | "help" | "sessions" | "model">, Act> = {
+  stop: async (session) => {
+    if (!session.current) return t.composer.nothingRuns;
+    await actions.cancel(session);
+  },
+  undo: async (session) => {
+    await actions.undo(session);
+    offerBack(session, t.composer.undone);
+  },
+  restore: async (session) => {
+    await actions.restore(session);
+    return t.composer.restored;
+  },
+  retry: async (session) => {
+    await actions.retry(session);
+  },
+  continue: (session) => actions.proceed(session),
+  compact: (session, focus) => compacted(session, focus),
+  clear: async (session) => {
+    await actions.clear(session);
+    offerBack(session, t.composer.cleared);
+  },
+  branch: async (session) => {
+    router.open((await actions.branch(session, null)).id);
+  },
+  rename: async (session, title) => {
+    if (!title) throw new Problem(400, "", t.composer.needsTitle);
+    await sessions.change(session.id, { title });
+  },
+  export: (session, format) => {
+    save(session.id, format.toLowerCase() === "json" ? "json" : "markdown");
+    return Promise.resolve();
+  },
+  usage: (session) => {
+    const used = session.view?.counters;
+    if (!used?.turns) return Promise.resolve(t.composer.nothingUsed);
+    const tokens = (used.input_tokens ?? 0) + (used.output_tokens ?? 0);
+    return Promise.resolve(t.composer.used(used.turns, about(tokens), dollars(used.cost ?? 0)));
+  },
+};
+
+export async function compacted(session: OpenSession, focus = ""): Promise<string> {
+  const gained = await actions.compact(session, focus || null);
+  return gained ? t.composer.compacted : t.composer.nothingToCompact;
+}
+
+function offerBack(session: OpenSession, words: string): void {
+  const run = (): void => {
+    actions.restore(session).catch((error: unknown) => {
+      toast(asProblem(error).message, { kind: "bad" });
+    });
+  };
+  toast(words, { action: { label: t.composer.restore, run } });
+}
+
+function save(session: string, format: "json" | "markdown"): void {
+  const link = document.createElement("a");
+  link.href = `/api/sessions/${session}/export?format=${format}`;
+  link.download = "";
+  link.click();
+}

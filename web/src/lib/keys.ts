@@ -58,3 +58,8 @@ export function isTyping(target: EventTarget | null): boolean {
   if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true;
   return target instanceof HTMLInputElement && !/^(checkbox|radio|range|button)$/.test(target.type);
 }
+
+/** The keys in one piece, for a tooltip. */
+export function keyText(keys: string, mac = isMac): string {
+  return keyWords(keys, mac).join(mac ? "" : "+");
+}

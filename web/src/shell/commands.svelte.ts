@@ -1,5 +1,8 @@
 /** What can be done from the keyboard: the palette, the help and the shortcuts read it from here. */
 
+import { layout } from "../state/layout.svelte";
+import { router } from "../state/router.svelte";
+
 export type Command = {
   id: string;
   label: string;
@@ -27,3 +30,16 @@ class Commands {
 }
 
 export const commands = new Commands();
+
+/** The session that is left goes on; the router remembers it for the new one to name. */
+export function newChat(): void {
+  router.open(null);
+  layout.closeDrawers();
+  focusComposer();
+}
+
+export function focusComposer(): void {
+  requestAnimationFrame(() => {
+    document.querySelector<HTMLElement>(".composer-slot textarea")?.focus();
+  });
+}

@@ -15,6 +15,13 @@ class Opened {
     this.session?.follow();
   }
 
+  /** Try once more to open what was refused. */
+  again(): void {
+    const id = this.session?.id ?? null;
+    this.show(null);
+    this.show(id);
+  }
+
   /** Whoever signs in next has not seen it. */
   forget(): void {
     this.show(null);

@@ -1,0 +1,76 @@
+/** What can be done to the session that is shown, beyond what its row in the sidebar offers. */
+
+import Braces from "@lucide/svelte/icons/braces";
+import CircleStop from "@lucide/svelte/icons/circle-stop";
+import Eraser from "@lucide/svelte/icons/eraser";
+import FileDown from "@lucide/svelte/icons/file-down";
+import GitBranch from "@lucide/svelte/icons/git-branch";
+import Shrink from "@lucide/svelte/icons/shrink";
+import { address, call } from "../api/client";
+import { branch, clear, compact, restore } from "../state/actions";
+import { router } from "../state/router.svelte";
+import type { OpenSession } from "../state/session.svelte";
+import { sessions } from "../state/sessions.svelte";
+import { sessionMenu } from "../sidebar/menu";
+import { attempt } from "../sidebar/sidebar.svelte";
+import { t } from "../text/text";
+import type { MenuAction, MenuItem } from "../ui/menu";
+import { toast } from "../ui/toasts.svelte";
+
+export function titleMenu(session: OpenSession, rename: () => void): MenuItem[] {
+  const { view } = session;
+  if (!view) return [];
+  const common = sessionMenu(view, rename);
+  const end = common.splice(-2);
+  const isEmpty = !session.messages.length;
+  return [
+    ...common,
+    "separator",
+    item(t.sidebar.branch, GitBranch, () => branched(session), isEmpty),
+    item(t.sidebar.compact, Shrink, () => compacted(session), isEmpty),
+    item(t.sidebar.clear, Eraser, () => cleared(session), isEmpty),
+    item(t.sidebar.end, CircleStop, () => ended(session), view.ended_at !== null),
+    "separator",
+    item(t.sidebar.exportMarkdown, FileDown, () => download(session.id, "markdown")),
+    item(t.sidebar.exportJson, Braces, () => download(session.id, "json")),
+    ...end,
+  ];
+}
+
+function item(
+  label: string,
+  icon: NonNullable<MenuAction["icon"]>,
+  run: () => Promise<void> | void,
+  disabled = false,
+): MenuItem {
+  return { label, icon, disabled, onclick: () => void attempt(Promise.resolve(run())) };
+}
+
+async function branched(session: OpenSession): Promise<void> {
+  router.open((await branch(session, null)).id);
+}
+
+async function compacted(session: OpenSession): Promise<void> {
+  const isDone = await compact(session, null);
+  toast(isDone ? t.sidebar.compacted : t.sidebar.nothingToCompact);
+}
+
+async function cleared(session: OpenSession): Promise<void> {
+  await clear(session);
+  const run = (): void => void attempt(restore(session));
+  toast(t.sidebar.cleared, { action: { label: t.common.undo, run } });
+}
+
+async function ended(session: OpenSession): Promise<void> {
+  const path = { session: session.id };
+  sessions.took(await call("POST /api/sessions/{session}/end", { path }));
+  toast(t.sidebar.ended);
+}
+
+/** The server names the file. */
+function download(session: string, format: "json" | "markdown"): void {
+  const link = document.createElement("a");
+  link.href = address("/api/sessions/{session}/export", { session }, { format });
+  link.download = "";
+  link.click();
+}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import engine, models, server, store, workspaces
+from bench import engine, models, server, store, web, workspaces
 from bench.report import Figure, Part, save, show
 
 PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
@@ -13,6 +13,7 @@ PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
     "models": models.measure,
     "server": server.measure,
     "store": store.measure,
+    "web": web.measure,
     "workspaces": workspaces.measure,
 }
 """Each is told whom to tell what it is doing."""

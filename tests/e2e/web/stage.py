@@ -1,0 +1,131 @@
+"""A real Roost with a scripted model behind it, and real browsers in front of it."""
+
+import os
+import signal
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+from roost.testing.models import Answer, ModelServer
+from roost.workspace.browser import executable
+from tests.e2e.command import Roost, Server
+
+CONFIG = """
+[models]
+default = "test/model"
+small = "test/small"
+
+[memory]
+provider = "none"
+
+[providers.test]
+vendor = "compatible"
+base_url = "{url}"
+models = ["model", "other", "small"]
+
+{more}
+"""
+DESK = (1440, 900)
+PHONE = (390, 844)
+
+
+class Stage:
+    """`address` stays the same when the server is killed and comes back."""
+
+    def __init__(self, roost: Roost, model: ModelServer, browser: Browser, folder: Path) -> None:
+        self.model = model
+        self._roost = roost
+        self._browser = browser
+        self._config = folder / "roost.toml"
+        self._port = _free_port()
+        self._running = AsyncExitStack()
+        self.server: Server | None = None
+        self.troubles: list[str] = []
+        self.expected_breaks = False
+        """Set by who kills the server: what the browser says of lost connections is no trouble."""
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def configure(self, more: str = "") -> None:
+        self._config.write_text(CONFIG.format(url=self.model.openai_url, more=more))
+
+    def plan(self, *answers: Answer) -> None:
+        """Of the model that is talked to; who gives titles is another."""
+        self.model.plan(*answers, model="model")
+
+    async def start(self) -> Server:
+        arguments = ("--config", str(self._config), "--port", str(self._port))
+        self.server = await self._running.enter_async_context(self._roost.running(*arguments))
+        return self.server
+
+    async def kill(self) -> None:
+        assert self.server is not None
+        await self.server.stop(signal.SIGKILL)
+        await self._running.aclose()
+        self._running = AsyncExitStack()
+
+    async def close(self) -> None:
+        await self._running.aclose()
+
+    async def link(self) -> str:
+        """One that signs in."""
+        made = await self._roost("user", "link", "--config", str(self._config))
+        return next(word for word in made.out.split() if "#" in word)
+
+    async def page(
+        self, *, size: tuple[int, int] = DESK, dark: bool = False, signed_in: bool = True
+    ) -> Page:
+        """A window of a browser of its own."""
+        width, height = size
+        context = await self._browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            has_touch=width < 600,
+        )
+        page = await context.new_page()
+        self._listen(page)
+        if signed_in:
+            await page.goto(await self.link())
+            await page.wait_for_url(f"{self.address}/")
+        return page
+
+    def _listen(self, page: Page) -> None:
+        """A page that breaks, or does what its policy forbids, breaks the test."""
+        page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        page.on("console", self._heard)
+
+    def _heard(self, said: ConsoleMessage) -> None:
+        lost = self.expected_breaks and "net::ERR_" in said.text
+        if said.type == "error" and not lost:
+            self.troubles.append(f"{said.text} {said.location}")
+
+
+@asynccontextmanager
+async def staged(folder: Path, more: str = "") -> AsyncGenerator[Stage]:
+    chromium = executable(os.environ)
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    async with ModelServer() as model, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
+        )
+        stage = Stage(Roost(folder), model, browser, folder)
+        stage.configure(more)
+        try:
+            await stage.start()
+            yield stage
+        finally:
+            await browser.close()
+            await stage.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,104 @@
+"""Getting around: by keyboard alone, on a phone, and through many sessions."""
+
+import re
+
+from playwright.async_api import expect
+
+from roost.testing.models import say
+from tests.e2e.web.stage import PHONE, Stage
+from tests.e2e.web.window import Window
+
+
+async def test_everything_of_a_chat_works_by_keyboard_alone(stage: Stage) -> None:
+    stage.model.otherwise(say("Typed, not clicked."))
+    window = Window(await stage.page())
+    await expect(window.composer).to_be_focused()
+    await window.page.keyboard.type("Hello from the keys")
+    await window.page.keyboard.press("Enter")
+    await window.sees("Typed, not clicked.")
+    first = await window.session()
+    await window.page.keyboard.press("Control+k")
+    await window.page.keyboard.type("new chat")
+    await window.page.keyboard.press("Enter")
+    await window.page.wait_for_url(re.compile(r"/$"))
+    await window.page.keyboard.type("A second one")
+    await window.page.keyboard.press("Enter")
+    await window.sees("Typed, not clicked.")
+    await window.page.keyboard.press("Control+k")
+    await window.page.keyboard.type("Hello from")
+    await expect(window.page.get_by_role("option").first).to_be_visible()
+    await window.page.keyboard.press("Enter")
+    await window.page.wait_for_url(re.compile(first))
+
+
+async def test_help_lists_the_shortcuts(stage: Stage) -> None:
+    window = Window(await stage.page())
+    await window.page.keyboard.press("Escape")
+    await window.page.locator("body").press("Shift+?")
+    dialog = window.page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("New chat")
+    await window.page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+
+
+async def test_phone_has_drawers(stage: Stage) -> None:
+    stage.model.otherwise(say("Small, but whole."))
+    window = Window(await stage.page(size=PHONE))
+    await expect(window.page.get_by_role("navigation")).not_to_be_in_viewport()
+    await window.composer.fill("From the phone")
+    await window.button("Send").click()
+    await window.sees("Small, but whole.")
+    await window.button("Sessions").click()
+    await expect(window.sessions.first).to_be_in_viewport()
+    await window.page.keyboard.press("Escape")
+    await expect(window.page.get_by_role("navigation")).not_to_be_in_viewport()
+    width = await window.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE[0]
+
+
+async def test_search_finds_what_was_said_and_marks_it(stage: Stage) -> None:
+    stage.plan(say("The heron stands in the reeds."), say("Nothing of birds."))
+    window = Window(await stage.page())
+    await window.say("Where is it?")
+    await window.sees("The heron stands")
+    session = await window.session()
+    await window.new_chat()
+    await window.say("Something else")
+    await window.sees("Nothing of birds.")
+    await window.page.get_by_role("searchbox").fill("heron")
+    await expect(window.page.locator("mark").first).to_have_text(re.compile("heron", re.IGNORECASE))
+    await window.page.locator("mark").first.click()
+    await window.page.wait_for_url(re.compile(session))
+    await window.sees("The heron stands")
+
+
+async def test_ten_thousand_sessions_scroll_with_few_rows_on_the_page(stage: Stage) -> None:
+    window = Window(await stage.page())
+    await window.page.evaluate(
+        """async () => {
+          const post = (n) => fetch('/api/sessions', {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ title: `Session number ${n}` }),
+          });
+          for (let n = 0; n < 1200; n += 20)
+            await Promise.all(Array.from({ length: 20 }, (_, k) => post(n + k)));
+        }"""
+    )
+    await window.page.reload()
+    await expect(window.sessions.first).to_contain_text("Session number")
+    assert await window.sessions.count() < 120
+    await window.sessions.first.hover()
+    for _ in range(40):
+        await window.page.mouse.wheel(0, 4000)
+    await expect(window.page.get_by_text("Session number 3", exact=True)).to_be_visible()
+    assert await window.sessions.count() < 120
+
+
+async def test_theme_is_chosen_and_kept(stage: Stage) -> None:
+    window = Window(await stage.page())
+    await window.page.goto(f"{stage.address}/settings/appearance")
+    await window.page.get_by_role("radio", name="Dark").check()
+    await expect(window.page.locator("html")).to_have_attribute("data-theme", "dark")
+    await window.page.reload()
+    await expect(window.page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -1,0 +1,94 @@
+"""What was said can be said again: edit, undo, retry with another model, branch, compact."""
+
+import re
+
+from playwright.async_api import Locator, expect
+
+from roost.testing.models import fail, say
+from tests.e2e.web.stage import Stage
+from tests.e2e.web.window import Window
+
+
+async def _act(window: Window, message: Locator, action: str) -> None:
+    """By the buttons that a message shows when it is pointed at."""
+    await message.hover()
+    await message.get_by_role("button", name=action).first.click()
+
+
+async def test_edited_message_is_answered_anew(stage: Stage) -> None:
+    stage.plan(say("Two and two is four."), say("Three and three is six."))
+    window = Window(await stage.page())
+    await window.say("What is two and two?")
+    await window.sees("Two and two is four.")
+    await window.is_idle()
+    message = window.conversation.get_by_role("article", name="You")
+    await _act(window, message, "Edit and send again")
+    editor = window.page.get_by_role("textbox", name="Your message")
+    await editor.fill("What is three and three?")
+    await editor.press("Enter")
+    await window.sees("Three and three is six.")
+    await window.sees_no("Two and two is four.")
+    await window.page.reload()
+    await window.sees("Three and three is six.", times=1)
+    await window.sees_no("What is two and two?")
+
+
+async def test_what_was_taken_back_can_be_brought_back(stage: Stage) -> None:
+    stage.model.otherwise(say("An answer."))
+    window = Window(await stage.page())
+    await window.say("A question.")
+    await window.sees("An answer.")
+    await window.is_idle()
+    await _act(window, window.conversation.get_by_role("article", name="You"), "Take back")
+    await window.sees_no("A question.")
+    await window.button("Undo").click()
+    await window.sees("A question.", times=1)
+    await window.sees("An answer.", times=1)
+
+
+async def test_branch_goes_its_own_way(stage: Stage) -> None:
+    stage.plan(say("One."), say("Two."), say("Other two."))
+    window = Window(await stage.page())
+    await window.say("First")
+    await window.sees("One.")
+    await window.is_idle()
+    origin = await window.session()
+    answer = window.conversation.get_by_role("article", name="Roost").first
+    await _act(window, answer, "Branch from here")
+    await window.page.wait_for_url(lambda url: "/s/" in url and origin not in url)
+    await window.say("Second, in the branch")
+    await window.sees("Two.")
+    await window.page.goto(f"{stage.address}/s/{origin}")
+    await window.sees("One.", times=1)
+    await window.sees_no("Second, in the branch")
+
+
+async def test_failed_turn_says_what_to_do_and_another_model_answers(stage: Stage) -> None:
+    stage.plan(fail("no_credit"))
+    stage.model.plan(say("The other one answers."), model="other")
+    window = Window(await stage.page())
+    await window.say("Will you answer?")
+    await expect(window.button("Retry with another model")).to_be_visible()
+    await window.page.reload()
+    await window.button("Retry with another model").click()
+    await window.page.get_by_role("menuitem", name=re.compile("other")).click()
+    await window.sees("The other one answers.")
+    assert stage.model.requests[-1].model == "other"
+    await window.sees("Will you answer?", times=1)
+
+
+async def test_what_a_compaction_replaced_is_one_click_away(stage: Stage) -> None:
+    words = "The owl keeps a long list of everything it saw in the oak. " * 60
+    stage.model.otherwise(say(words))
+    window = Window(await stage.page())
+    for number in range(6):
+        await window.say(f"Question {number}: {words}")
+        await window.is_idle()
+        await expect(window.conversation.get_by_role("article", name="Roost")).to_have_count(
+            number + 1
+        )
+    stage.model.otherwise(say("They spoke of an owl and its list."))
+    await window.say("/compact")
+    await window.sees(re.compile("were summarised|were shortened"))
+    await window.conversation.get_by_role("button", name="Show what it replaced").click()
+    await expect(window.page.get_by_text(re.compile("Question 1:")).first).to_be_visible()

@@ -31,6 +31,7 @@ from roost.store.sessions import ListCursor, Project, SessionFilter, SessionPatc
 from roost.store.usage import Used, UsedOnDay
 from roost.store.watching import Page
 from roost.tools.toolsets import toolset as known_toolset
+from roost.workspace.glance import Glance
 from roost.workspace.workspace import Workspace, WorkspaceView
 
 _SOON = 0.05
@@ -386,6 +387,13 @@ class Account:
         if self._workspaces is None:
             raise NotFound("workspace of session", session)
         return await self._workspaces.of(self._user, session)
+
+    async def glance(self, session: SessionId) -> Glance:
+        """What the session's browser shows just now, without being in its agent's way."""
+        await self.session(session)  # whose it is
+        if self._workspaces is None:
+            return Glance()
+        return await self._workspaces.glance(self._user, session)
 
     def workspaces(self) -> Sequence[WorkspaceView]:
         """What this user's agents have running."""

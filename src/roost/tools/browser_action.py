@@ -12,6 +12,7 @@ from roost.core.errors import WorkspaceError
 from roost.core.messages import ImagePart
 from roost.tools.base import ToolContext, ToolError, ToolOutput
 from roost.workspace.addresses import read_url
+from roost.workspace.browser import SCHEMES
 from roost.workspace.tabs import Tabs
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ CHARACTERS = 15_000
 _SETTLE_MS = 3_000
 _LEAVE_SECONDS = 0.2
 _ARRIVE_SECONDS = 10.0
-_SCHEMES = ("http", "https", "about", "data", "blob", "chrome-error", "")
 
 # fmt: off
 Action = Literal[
@@ -231,7 +231,7 @@ class Acting:
         page = await self._tabs.page(self._context)
         with suppress(TimeoutError):
             await page.wait_for_load_state("load", timeout=_SETTLE_MS)
-        if page.url.partition(":")[0] not in _SCHEMES:
+        if page.url.partition(":")[0] not in SCHEMES:
             await page.goto("about:blank")
             raise ToolError("The page led to where only http:// and https:// may.")
         return page

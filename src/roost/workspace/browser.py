@@ -44,6 +44,8 @@ _REPORTED_TO = frozenset(
     ]
 )
 VIEWPORT = (1280, 800)
+SCHEMES = ("http", "https", "about", "data", "blob", "chrome-error", "")
+"""Of pages that may be seen: none of this machine's files."""
 
 
 def executable(environ: Mapping[str, str]) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from roost.core.errors import WorkspaceError
 from roost.workspace.browser import Browser
+from roost.workspace.glance import Glance, Onlooker
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, Page
@@ -67,6 +68,11 @@ class Tabs:
         self._closing: set[asyncio.Future[None]] = set()
         self._lock = asyncio.Lock()
         self._closed = False
+        self._onlooker = Onlooker()
+
+    async def glance(self) -> Glance:
+        """What they show just now, beside whatever the agent does with them."""
+        return await self._onlooker.look(self._current)
 
     @property
     def url(self) -> str | None:

@@ -18,6 +18,7 @@ from roost.workspace.disk import DiskFloor
 from roost.workspace.place import Place, Trace
 from roost.workspace.plain import as_text
 from roost.workspace.processes import Processes, ProcessView
+from roost.workspace.tabs import Tabs
 from roost.workspace.terminal import Terminal
 
 log = structlog.stdlib.get_logger("roost.workspace")
@@ -183,6 +184,12 @@ class Workspace:
                 self._check()
                 self._attached[name] = made
             return cast("R", self._attached[name])
+
+    @property
+    def tabs(self) -> Tabs | None:
+        """Those of its browser, if it has any."""
+        found = self._attached.get("browser")
+        return found if isinstance(found, Tabs) else None
 
     async def detach(self, name: str) -> None:
         """Close one resource, of its own accord or because it broke; it can be made again."""

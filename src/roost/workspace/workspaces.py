@@ -16,6 +16,7 @@ from roost.core.errors import ConfigError, NotFound, WorkspaceError, WorkspaceGo
 from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox, SandboxKind
 from roost.workspace.disk import DiskFloor
+from roost.workspace.glance import Glance
 from roost.workspace.place import (
     FIRST_OWNER,
     Place,
@@ -140,6 +141,12 @@ class Workspaces:
             self._closes(workspace.session, why=why)
         await asyncio.gather(*telling)
         return len(idle)
+
+    async def glance(self, user: UserId, session: SessionId) -> Glance:
+        """What a session's browser shows. Whoever looks does not use the workspace, nor open it."""
+        workspace = self._live.get(session)
+        tabs = None if workspace is None or workspace.user != user else workspace.tabs
+        return Glance() if tabs is None else await tabs.glance()
 
     def listed(self, user: UserId) -> tuple[WorkspaceView, ...]:
         """What a user has running."""

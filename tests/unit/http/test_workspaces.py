@@ -12,6 +12,7 @@ from roost.testing.models import ModelServer, call, say
 from roost.tools.terminal import TerminalTool
 from roost.workspace.workspaces import Workspaces
 from tests.boxes import commands, sandbox_of
+from tests.browsing import browsing
 from tests.terminal_hands import endless
 from tests.unit.http.served import Client, Served, started
 
@@ -75,3 +76,26 @@ async def test_disabling_a_user_ends_what_their_agents_have_running(
     assert commands(SLEEP)
     assert (await browser.ask("PATCH", f"/api/users/{bob.id}", {"disabled": True}))[0] == 200
     assert not commands(SLEEP)
+
+
+async def test_session_without_a_browser_has_no_picture(browser: Client, session: str) -> None:
+    path = f"/api/sessions/{session}/browser"
+    assert await browser.get(path) == {"tabs": [], "picture": False}
+    assert (await browser.ask("GET", f"{path}/picture"))[0] == 404
+
+
+async def test_browser_is_looked_at(folder: Path, server: ModelServer, tmp_path: Path) -> None:
+    server.plan(call("browser", {"action": "open", "url": "http://example.com/"}), say("Open."))
+    async with browsing(tmp_path) as real:
+        real.site.page("/", "<title>Birds</title><h1>Birds</h1>")
+        served = Served(folder, server, tools=(real.tool,), workspaces=real.workspaces)
+        async with started(served), served.browser() as browser:
+            session = await browser.session()
+            await served.engine.say(session, "Look at example.com")
+            path = f"/api/sessions/{session}/browser"
+            tab = {"url": "http://example.com/", "title": "Birds", "current": True}
+            assert await browser.get(path) == {"tabs": [tab], "picture": True}
+            async with browser.connections.get(served.url / f"{path[1:]}/picture") as answer:
+                assert (answer.status, answer.content_type) == (200, "image/png")
+                assert answer.headers["Cache-Control"] == "no-store"
+                assert (await answer.read()).startswith(b"\x89PNG")

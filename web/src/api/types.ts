@@ -22,6 +22,8 @@ export type AttemptBegan = { kind: "attempt"; turn: string; step: number; attemp
 
 export type BranchAt = { at?: string | null; };
 
+export type BrowserView = { tabs: Array<TabView>; picture: boolean; };
+
 export type CallView = { id: string; turn: string; name: string; arguments: string; state: "cancelled" | "denied" | "done" | "failed" | "requested" | "running" | "unknown" | "waiting"; result: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView> | null; started_at: number | null; ended_at: number | null; };
 
 export type Cancelled = { cancelled: boolean; };
@@ -212,6 +214,8 @@ export type StoreView = { kind: string; version: string; bytes: number; };
 
 export type Streamed = { kind: "streamed"; cursor: Cursor; deltas: Deltas; };
 
+export type TabView = { url: string; title: string; current: boolean; };
+
 export type Target = { session: string; };
 
 export type TextDelta = { kind: "text"; text: string; };
@@ -331,6 +335,8 @@ export type Calls = {
   "GET /api/workspaces": { path: undefined; query: undefined; body: undefined; answer: Array<WorkspaceView>; };
   "GET /api/sessions/{session}/processes": { path: { session: string; }; query: undefined; body: undefined; answer: Array<ProcessView>; };
   "DELETE /api/sessions/{session}/processes/{process}": { path: { session: string; process: string; }; query: undefined; body: undefined; answer: undefined; };
+  "GET /api/sessions/{session}/browser": { path: { session: string; }; query: undefined; body: undefined; answer: BrowserView; };
+  "GET /api/sessions/{session}/browser/picture": { path: { session: string; }; query: undefined; body: undefined; answer: Blob; };
   "DELETE /api/sessions/{session}/workspace": { path: { session: string; }; query: undefined; body: undefined; answer: undefined; };
   "GET /api/sessions/{session}/export": { path: { session: string; }; query: { format?: "json" | "markdown"; }; body: undefined; answer: Record<string, unknown>; };
   "POST /api/import": { path: undefined; query: undefined; body: unknown; answer: ImportView; };

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ _SOURCES = (
     *("package-lock.json", "index.html", "packing.ts", "vite.config.ts"),
     *("svelte.config.js", "tsconfig.json", "src/**/*", "public/**/*"),
 )
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class CannotBuild(Exception):
@@ -90,14 +92,15 @@ class WebApp:
         ran = subprocess.run(  # noqa: S603
             command,
             cwd=self._sources,
-            env={**_environ(node), "NO_COLOR": "1"},
+            env=_environ(node),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
         if ran.returncode:
-            raise CannotBuild(f"{ran.stdout}\nThe web app can't be built: see above.")
+            said = _COLOUR.sub("", ran.stdout).strip()
+            raise CannotBuild(f"{said}\n\nThe web app can't be built: see above.")
 
     def _digest(self, patterns: Sequence[str]) -> str:
         """Contents rather than times: a checkout changes the times of what it does not change."""

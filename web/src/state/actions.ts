@@ -65,6 +65,7 @@ export async function pin(session: OpenSession, message: string, pinned: boolean
   const path = { ...at(session), message };
   if (pinned) await call("PUT /api/sessions/{session}/messages/{message}/pin", { path });
   else await call("DELETE /api/sessions/{session}/messages/{message}/pin", { path });
+  session.pinned(message, pinned);
 }
 
 export async function editQueued(

@@ -9,6 +9,8 @@ type Delta = Deltas["deltas"][number];
 /** The whole of it comes with the result. */
 const LONGEST_OUTPUT = 1 << 16;
 
+let made = 0;
+
 /** One part; its text grows. */
 export class LivePart {
   text = $state("");
@@ -29,11 +31,12 @@ export class Live {
   /** What tools print, by call. It outlives the message that holds the calls. */
   readonly outputs = new SvelteMap<string, string>();
   seq = 0;
-  #made = 0;
 
+  /** `key` names it among all that were streamed here; read anew, it is the same. */
   constructor(
     readonly turn: string,
     readonly attempt: number,
+    readonly key = `live${made++}`,
   ) {}
 
   /** False if something is missing in between. */
@@ -79,9 +82,10 @@ export class Live {
     const last = calls ? this.parts.find((each) => each.key === named) : this.parts.at(-1);
     if (last?.kind === kind) return last;
     const previous = this.parts.at(-1);
-    if (previous) previous.until = Date.now();
-    const made = new LivePart(kind, calls ? named : `${kind}${this.#made++}`, name);
-    this.parts = [...this.parts, made];
-    return made;
+    if (previous) previous.until ??= Date.now();
+    const before = this.parts.filter((each) => each.kind === kind).length;
+    const part = new LivePart(kind, calls ? named : `${kind}${before}`, name);
+    this.parts = [...this.parts, part];
+    return part;
   }
 }

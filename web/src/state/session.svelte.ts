@@ -43,6 +43,8 @@ export class OpenSession {
   notice: string | null = $state(null);
   /** Grows whenever the history was rewritten: what was shown of it may be gone. */
   rewrites = $state(0);
+  /** Which stream a message was seen in before it was there, by its id. */
+  readonly streamed = new Map<string, string>();
 
   #stream: Stream<SessionEvent>;
   #end: (() => void) | null = null;
@@ -103,6 +105,13 @@ export class OpenSession {
     if (turn.state === "queued") this.queued = [...this.queued, turn.id];
   }
 
+  /** A message was pinned, or is not any more. */
+  pinned(message: string, pinned: boolean): void {
+    this.messages = this.messages.map((each) =>
+      each.id === message && each.pinned !== pinned ? { ...each, pinned } : each,
+    );
+  }
+
   // Events are applied once a frame: what comes faster than it can be seen costs no more.
 
   #wait(event: SessionEvent): void {
@@ -157,7 +166,8 @@ export class OpenSession {
     if (snapshot.turn) this.turns.set(snapshot.turn.id, snapshot.turn);
     this.queued = snapshot.queue.map((turn) => turn.id);
     const { turn, attempt = 0 } = snapshot.cursor;
-    this.live = turn ? new Live(turn, attempt) : null;
+    const before = this.#streams(snapshot.cursor);
+    this.live = turn ? new Live(turn, attempt, before?.key) : null;
     for (const run of snapshot.deltas) this.live?.take(run);
     this.standing = "live";
     this.problem = null;
@@ -175,6 +185,9 @@ export class OpenSession {
         this.live = new Live(event.turn, event.attempt);
       } else if (event.kind === "turn" && event.turn === this.live?.turn) {
         if (event.state !== "running") this.live = null;
+      } else if (event.kind === "session" && event.fields.includes("pinned_messages")) {
+        this.#stream.restart();
+        return;
       } else if (event.kind === "rewrite") {
         this.rewrites++;
         this.#stream.restart();
@@ -207,8 +220,11 @@ export class OpenSession {
       return now ?? each;
     });
     this.messages = [...all, ...changed.values()].sort((a, b) => a.position - b.position);
-    if (messages.some((each) => each.role === "assistant" && each.turn === this.live?.turn)) {
-      this.live?.settle();
+    const { live } = this;
+    for (const each of messages) {
+      if (!live || each.role !== "assistant" || each.turn !== live.turn) continue;
+      if (live.parts.length) this.streamed.set(each.id, live.key);
+      live.settle();
     }
   }
 

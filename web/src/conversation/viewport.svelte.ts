@@ -1,0 +1,227 @@
+/** The part of a long list that is in the page: what is near the eye. Nothing that is read moves
+ * when something above it comes, goes or grows; at the end, the end stays in view. */
+
+import type { Attachment } from "svelte/attachments";
+
+export type Item = { key: string; estimate: number };
+
+/** Where the eye is: something on the page, and its distance from the upper edge. */
+type Anchor = { key: string; element: Element | null; offset: number; inner: number };
+
+/** How far beyond the edges there is something, in pixels. */
+const BEYOND = 1200;
+/** So near to the end is at the end. */
+const NEAR = 48;
+
+export class Viewport {
+  /** What is in the page: items `first` to `last` (without), and the room for the others. */
+  range = $state.raw({ first: 0, last: 0, above: 0, below: 0 });
+  /** The reader is at the end, and stays there. */
+  following = $state(true);
+  /** How far the end is away. */
+  isFar = $state(false);
+
+  #items: Item[] = [];
+  #index = new Map<string, number>();
+  #heights = new Map<string, number>();
+  #elements = new Map<string, HTMLElement>();
+  #scroller: HTMLElement | null = null;
+  #anchor: Anchor | null = null;
+  #top = 0;
+  #sizes: ResizeObserver | null = null;
+
+  constructor(private nearTop: () => void) {}
+
+  /** The element that scrolls. */
+  scroller: Attachment<HTMLElement> = (element) => {
+    this.#scroller = element;
+    this.#observer.observe(element);
+    const scrolled = (): void => {
+      this.#scrolled();
+    };
+    element.addEventListener("scroll", scrolled, { passive: true });
+    this.#choose();
+    return () => {
+      element.removeEventListener("scroll", scrolled);
+      this.#sizes?.disconnect();
+      this.#sizes = null;
+      this.#scroller = null;
+    };
+  };
+
+  /** An item that is in the page. */
+  item(key: string): Attachment<HTMLElement> {
+    return (element) => {
+      this.#elements.set(key, element);
+      this.#observer.observe(element);
+      return () => {
+        this.#sizes?.unobserve(element);
+        if (this.#elements.get(key) === element) this.#elements.delete(key);
+      };
+    };
+  }
+
+  /** These are the items now. */
+  show(items: Item[]): void {
+    this.#items = items;
+    this.#index = new Map(items.map((each, place) => [each.key, place]));
+    this.#choose();
+  }
+
+  /** Put what the eye rests on back to where it was. To be called once the page has changed. */
+  hold(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    if (this.following) {
+      const end = scroller.scrollHeight - scroller.clientHeight;
+      if (Math.abs(end - scroller.scrollTop) > 0.5) scroller.scrollTop = end;
+      this.#top = scroller.scrollTop;
+      return;
+    }
+    const moved = this.#moved(scroller);
+    if (Math.abs(moved) < 0.5) return;
+    scroller.scrollTop += moved;
+    this.#top = scroller.scrollTop;
+  }
+
+  toEnd(): void {
+    this.following = true;
+    this.isFar = false;
+    this.#choose();
+    requestAnimationFrame(() => {
+      this.hold();
+    });
+  }
+
+  /** Bring an item to the upper part of the page. */
+  reveal(key: string, offset = 80): void {
+    if (!this.#index.has(key)) return;
+    this.following = false;
+    this.#anchor = { key, element: null, offset, inner: offset };
+    this.#choose();
+  }
+
+  /** Begin where the reader was. */
+  begin({ key, offset }: { key: string; offset: number }): void {
+    this.following = false;
+    this.#anchor = { key, element: null, offset, inner: offset };
+  }
+
+  /** Have the eye rest on something within an item, a third of the page down. */
+  rest(element: Element, key: string): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const edge = scroller.getBoundingClientRect().top;
+    scroller.scrollTop += element.getBoundingClientRect().top - edge - scroller.clientHeight / 3;
+    const offset = element.getBoundingClientRect().top - edge;
+    const inner = (this.#elements.get(key)?.getBoundingClientRect().top ?? edge) - edge;
+    this.#anchor = { key, element, offset, inner };
+    this.#top = scroller.scrollTop;
+  }
+
+  /** Where the reader is, to come back to; null at the end. */
+  get place(): { key: string; offset: number } | null {
+    if (this.following || !this.#anchor) return null;
+    return { key: this.#anchor.key, offset: this.#anchor.inner };
+  }
+
+  get #observer(): ResizeObserver {
+    this.#sizes ??= new ResizeObserver((entries) => {
+      this.#resized(entries);
+    });
+    return this.#sizes;
+  }
+
+  #resized(entries: ResizeObserverEntry[]): void {
+    for (const { target } of entries) {
+      const key = (target as HTMLElement).dataset["key"];
+      const height = (target as HTMLElement).offsetHeight;
+      if (key !== undefined && height) this.#heights.set(key, height);
+    }
+    this.#choose();
+    this.hold();
+  }
+
+  #scrolled(): void {
+    const scroller = this.#scroller;
+    if (!scroller) return;
+    const top = scroller.scrollTop;
+    const left = scroller.scrollHeight - top - scroller.clientHeight;
+    if (left <= NEAR) this.following = true;
+    else if (top < this.#top - 0.5) this.following = false;
+    this.#top = top;
+    this.isFar = !this.following && left > scroller.clientHeight / 2;
+    this.#anchor = this.#look(scroller);
+    this.#choose();
+    if (top < BEYOND && this.range.first === 0) this.nearTop();
+  }
+
+  #height(place: number): number {
+    const item = this.#items[place]!;
+    return this.#heights.get(item.key) ?? item.estimate;
+  }
+
+  #choose(): void {
+    const count = this.#items.length;
+    const room = this.#scroller?.clientHeight || 900;
+    const at = this.#anchor && !this.following ? this.#index.get(this.#anchor.key) : undefined;
+    let [first, last] = at === undefined ? [count, count] : [at, at];
+    const inner = at === undefined ? 0 : this.#anchor!.inner;
+    const upper = at === undefined ? room + BEYOND : BEYOND + inner;
+    for (let filled = 0; first > 0 && filled < upper;) filled += this.#height(--first);
+    for (let filled = inner; last < count && filled < room + BEYOND;)
+      filled += this.#height(last++);
+    let above = 0;
+    let below = 0;
+    for (let n = 0; n < first; n++) above += this.#height(n);
+    for (let n = last; n < count; n++) below += this.#height(n);
+    const now = this.range;
+    if (now.first === first && now.last === last && now.above === above && now.below === below)
+      return;
+    this.range = { first, last, above, below };
+  }
+
+  /** What is at the upper edge: a piece of an item, for an item may be longer than the page. */
+  #look(scroller: HTMLElement): Anchor | null {
+    const edge = scroller.getBoundingClientRect().top;
+    for (let n = this.range.first; n < this.range.last; n++) {
+      const key = this.#items[n]?.key ?? "";
+      const element = this.#elements.get(key);
+      const box = element?.getBoundingClientRect();
+      if (!element || !box || box.bottom <= edge) continue;
+      if (n === this.range.first && n > 0 && box.top > edge) break;
+      for (const piece of element.querySelectorAll("[data-piece]")) {
+        const { top, bottom } = piece.getBoundingClientRect();
+        if (bottom > edge)
+          return { key, element: piece, offset: top - edge, inner: box.top - edge };
+      }
+      return { key, element, offset: box.top - edge, inner: box.top - edge };
+    }
+    return this.#guess(scroller.scrollTop);
+  }
+
+  /** Someone has dragged the bar to where nothing is yet. */
+  #guess(top: number): Anchor | null {
+    let sum = 0;
+    for (let n = 0; n < this.#items.length; n++) {
+      const height = this.#height(n);
+      if (sum + height > top) {
+        const offset = sum - top;
+        return { key: this.#items[n]!.key, element: null, offset, inner: offset };
+      }
+      sum += height;
+    }
+    return null;
+  }
+
+  #moved(scroller: HTMLElement): number {
+    const anchor = this.#anchor;
+    if (!anchor) return 0;
+    const edge = scroller.getBoundingClientRect().top;
+    if (anchor.element?.isConnected) {
+      return anchor.element.getBoundingClientRect().top - edge - anchor.offset;
+    }
+    const element = this.#elements.get(anchor.key);
+    return element ? element.getBoundingClientRect().top - edge - anchor.inner : 0;
+  }
+}

@@ -58,3 +58,7 @@ export function forget(fact: Fact): void {
     back: () => hidden.delete(fact.id),
   });
 }
+
+export function isForgotten(fact: Fact): boolean {
+  return hidden.has(fact.id);
+}

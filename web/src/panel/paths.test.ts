@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { crumbs, ending, isPicture, join, parent, sorted } from "./paths";
+import { crumbs, isPicture, join, parent, sorted } from "./paths";
 
 test("a path is walked down and up again", () => {
   expect(join("", "src")).toBe("src");
@@ -20,7 +20,7 @@ test("every crumb leads to its folder", () => {
 test("SVG is no picture here: it can hold script", () => {
   expect(isPicture("Shot.PNG")).toBe(true);
   expect(isPicture("logo.svg")).toBe(false);
-  expect(ending("Makefile")).toBe("makefile");
+  expect(isPicture("png")).toBe(false);
 });
 
 test("folders come first, and numbers count", () => {

@@ -23,10 +23,9 @@ export function isPicture(name: string): boolean {
   return PICTURES.has(ending(name));
 }
 
-/** What the highlighter may know the file's language by. */
-export function ending(name: string): string {
+function ending(name: string): string {
   const dot = name.lastIndexOf(".");
-  return dot < 0 ? name.toLowerCase() : name.slice(dot + 1).toLowerCase();
+  return dot < 0 ? "" : name.slice(dot + 1).toLowerCase();
 }
 
 type Named = { name: string; kind: string };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Used } from "../api/types";
+import type { Used } from "../../api/types";
 import { bars, DAY, labelled, models, pieces, ticks, totals } from "./chart";
 
 const TODAY = 20_000 * DAY;

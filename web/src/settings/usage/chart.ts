@@ -1,6 +1,6 @@
 /** What a chart of usage shows, worked out before anything is drawn. */
 
-import type { Used, UsedOnDay } from "../api/types";
+import type { Used, UsedOnDay } from "../../api/types";
 
 export const DAY = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Rule } from "../api/types";
+import type { Rule } from "../../api/types";
 import { ordered, parse, reach, written } from "./rules";
 
 test("a rule is a tool, with a pattern or without", () => {

@@ -1,6 +1,6 @@
 /** Rules for tools, as people write them: `tool`, or `tool: pattern`. */
 
-import type { Rule } from "../api/types";
+import type { Rule } from "../../api/types";
 
 export type Parsed = { tool: string; pattern: string | null };
 

@@ -1,6 +1,9 @@
 """Sessions as files: exported as JSON or Markdown, and imported again."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Literal
 
 import msgspec
@@ -10,10 +13,13 @@ from roost.core.ids import SessionId
 from roost.http.bodies import body_chunks
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
+from roost.http.problems import ProblemError
 from roost.http.views import SessionView, session_view
 
 IMPORT_LIMIT = 128 << 20
 IMPORT_SECONDS = 300.0
+PATIENCE = 20.0
+"""Seconds that an import waits for its place."""
 _CHUNK = 1 << 16
 
 
@@ -53,10 +59,30 @@ async def _pieces(data: bytes) -> AsyncIterator[bytes]:
 
 async def imported(call: Call) -> ImportView:
     """Take in a session that was exported here or elsewhere. Again, it changes nothing."""
-    chunks = body_chunks(call.request, IMPORT_LIMIT, seconds=IMPORT_SECONDS)
-    document = b"".join([chunk async for chunk in chunks])
-    loaded = await call.account.files.load(document)
+    async with _place(call):
+        document = bytearray()  # which grows where it is: to join so much takes long
+        async for chunk in body_chunks(call.request, IMPORT_LIMIT, seconds=IMPORT_SECONDS):
+            document += chunk
+        loaded = await call.account.files.load(document)
     return ImportView(session_view(loaded.session, call.providers), loaded.created)
+
+
+@asynccontextmanager
+async def _place(call: Call) -> AsyncGenerator[None]:
+    """Imports are large, and are held in memory: those that there is no place for are not read
+    before there is, and not waited for without end."""
+    places = call.callers.imports
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await places.acquire()
+    except TimeoutError:
+        said = "Others are being imported. Try again in a minute."
+        headers = {"Retry-After": "60"}
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers) from None
+    try:
+        yield
+    finally:
+        places.release()
 
 
 ENDPOINTS = (

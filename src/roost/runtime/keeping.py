@@ -31,7 +31,7 @@ class Keeping:
         """A session's history, to read."""
         return await self._store.transfer.markdown(session)
 
-    async def load(self, document: bytes) -> Imported:
+    async def load(self, document: bytes | bytearray) -> Imported:
         """Take in what was exported, here or elsewhere."""
         loaded = await self._store.transfer.load(document)
         self._hub.changed(loaded.session.id)

@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import re
-from itertools import accumulate
-from typing import Annotated, Literal, NamedTuple
+from codecs import getincrementaldecoder
+from collections import defaultdict
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +22,10 @@ from roost.core.messages import (
 )
 from roost.core.sessions import Parent, TitleBy
 from roost.core.turns import ToolCallState, TurnOptions, TurnState
+from roost.store.pieces import NotJson, depth_of, pieces
+
+S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
 
 VERSION = 1
 
@@ -49,7 +54,7 @@ _DEPTH = 100
 """Of JSON that is kept as it is: whoever reads it later may be deep in calls of its own."""
 _DAY = 86_400_000
 _PIECE = 1 << 20
-"""Letters of base64 that are decoded at once: meanwhile no other thread runs."""
+"""Letters that are decoded at once: meanwhile no other thread runs."""
 
 
 class ExportedConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +84,7 @@ class ExportedSession(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: Time | None = None
 
 
-class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`parts` are kept as they are stored, byte for byte."""
 
     id: _MessageId
@@ -95,7 +100,7 @@ class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Time
 
 
-class ExportedTurn(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedTurn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: _TurnId
     state: TurnState
     place: Place
@@ -115,7 +120,7 @@ class ExportedTurn(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: Time | None = None
 
 
-class ExportedToolCall(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: _ToolCallId
     turn: _TurnId
     ordinal: Count
@@ -126,7 +131,7 @@ class ExportedToolCall(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: Time | None = None
 
 
-class ExportedEpoch(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     epoch: Count
     kind: RewriteKind
     revision: Count
@@ -134,7 +139,7 @@ class ExportedEpoch(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Time
 
 
-class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     source: _Source
     provider: str
     model: str
@@ -149,7 +154,7 @@ class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True):
     at: Time
 
 
-class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`data` is base64."""
 
     id: _BlobId
@@ -180,6 +185,17 @@ class _Header(msgspec.Struct, frozen=True):
     version: int
 
 
+_LISTS = {
+    "messages": list[ExportedMessage],
+    "turns": list[ExportedTurn],
+    "tool_calls": list[ExportedToolCall],
+    "epochs": list[ExportedEpoch],
+    "usage": list[ExportedUsage],
+    "blobs": list[ExportedBlob],
+}
+_HEADER = ("format", "version")
+
+
 class Unpacked(NamedTuple):
     """A document fit to be imported. `named` are the attachments that its messages and turns name,
     `blobs` the media type and bytes of those that it brings along."""
@@ -189,12 +205,12 @@ class Unpacked(NamedTuple):
     blobs: list[tuple[str, bytes]]
 
 
-def unpack(text: bytes) -> Unpacked:
+def unpack(text: bytes | bytearray) -> Unpacked:
     """Takes long for a long text: not for the event loop."""
     try:
         document = _decode(text)
         named = _named(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, NotJson) as error:
         raise InvalidInput(f"This is not an export of a Roost session: {error}.") from error
     except RecursionError as error:
         raise InvalidInput("This is not an export of a Roost session: too deep.") from error
@@ -203,27 +219,48 @@ def unpack(text: bytes) -> Unpacked:
     return Unpacked(msgspec.structs.replace(document, blobs=()), named, blobs)
 
 
-def _decode(text: bytes) -> Document:
-    header = msgspec.json.decode(text, type=_Header)
+def _decode(text: bytes | bytearray) -> Document:
+    fields, lists = _found(text)
+    header = _put_together({name: fields[name] for name in _HEADER if name in fields}, _Header)
     if header.version > VERSION:
         raise InvalidInput("This export was made by a newer Roost. Upgrade this one to import it.")
-    text.decode()  # what is kept as it is must be text too
-    document = msgspec.json.decode(text, type=Document)
+    document = _put_together(fields, Document)
+    decoded = {
+        name: tuple([item for json in found for item in _decoded(json, _LISTS[name])])
+        for name, found in lists.items()
+    }
+    document = msgspec.structs.replace(document, **decoded)
     for turn in document.turns:
         msgspec.json.decode(turn.options, type=TurnOptions)
     raws = [item.parts for item in (*document.messages, *document.turns)]
     raws += [turn.options for turn in document.turns] + [each.detail for each in document.epochs]
-    if max([_depth(bytes(raw)) for raw in raws], default=0) > _DEPTH:
+    if max([depth_of(bytes(raw)) for raw in raws], default=0) > _DEPTH:
         raise InvalidInput("This export has JSON in it that is too deep to be kept.")
     return document
 
 
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+def _found(text: bytes | bytearray) -> tuple[dict[str, bytes], dict[str, list[bytes]]]:
+    """The fields that are short, and the lists in pieces."""
+    fields: dict[str, bytes] = {}
+    lists: defaultdict[str, list[bytes]] = defaultdict(list)
+    for name, json in pieces(text):
+        if name in _LISTS and json.startswith(b"["):
+            lists[name].append(json)
+        else:
+            fields[name] = json
+    return fields, lists
 
 
-def _depth(json: bytes) -> int:
-    return max(accumulate(_STEPS.get(byte, 0) for byte in _STRING.sub(b"", json)), default=0)
+def _put_together(fields: dict[str, bytes], kind: type[S]) -> S:
+    named = [b'"%s":%s' % (name.encode(), json) for name, json in fields.items()]
+    return msgspec.json.decode(b"{" + b",".join(named) + b"}", type=kind)
+
+
+def _decoded(json: bytes, kind: type[T]) -> T:
+    check = getincrementaldecoder("utf-8")()
+    for start in range(0, len(json), _PIECE):
+        check.decode(json[start : start + _PIECE])  # what is kept as it is must be text too
+    return msgspec.json.decode(json, type=kind)
 
 
 def _named(document: Document) -> set[BlobId]:

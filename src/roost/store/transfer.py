@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -43,6 +44,10 @@ from roost.store.sessions import load_session
 from roost.store.writes import name_blobs, record
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+_LONG = (str, bytes, msgspec.Raw)
+_ROW, _SLICE = 200, 1 << 19
+"""What a row takes besides its texts, and how much is put into one statement."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -113,7 +118,7 @@ class Transfer:
             usage=_objects((yield query("export_usage", session=session)), ExportedUsage),
         )
 
-    async def load(self, text: bytes) -> Imported:
+    async def load(self, text: bytes | bytearray) -> Imported:
         """Take a document in. Again, it changes nothing; and if another user of this store has the
         session, this one gets it under ids of its own."""
         document, named, blobs = await asyncio.to_thread(unpack, text)
@@ -140,7 +145,8 @@ class Transfer:
             ("import_epochs", document.epochs),
             ("import_usage", document.usage),
         ):
-            yield query(statement, user=self._user, session=session.id, rows=_flat(rows))
+            for some in _slices(rows):
+                yield query(statement, user=self._user, session=session.id, rows=_flat(some))
         yield from name_blobs(self._user, session.id, named)
         yield query("recount", session=session.id)
         yield query("recount_usage", session=session.id)
@@ -222,7 +228,23 @@ def _objects(rows: Rows, shape: type[S]) -> tuple[S, ...]:
     )
 
 
-def _flat(objects: tuple[msgspec.Struct, ...]) -> str:
+def _slices(objects: Sequence[msgspec.Struct]) -> Iterator[list[msgspec.Struct]]:
+    """Each of them is encoded at once, and meanwhile no other thread runs."""
+    some: list[msgspec.Struct] = []
+    size = 0
+    for item in objects:
+        some.append(item)
+        size += _ROW + sum(
+            [len(value) for value in msgspec.structs.astuple(item) if isinstance(value, _LONG)]
+        )
+        if size > _SLICE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _flat(objects: Sequence[msgspec.Struct]) -> str:
     """Structs as a JSON list of lists, for one statement to insert; raw JSON goes in as text."""
     return msgspec.json.encode(
         [

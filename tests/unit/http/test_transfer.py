@@ -1,10 +1,14 @@
 """Sessions as files, over HTTP."""
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import pytest
 
 from roost.core.ids import new_user_id
 from roost.core.users import User
 from roost.http import transfer
+from tests.engine import SECONDS
 from tests.unit.http.served import Client, Served
 
 JSON = {"Content-Type": "application/json"}
@@ -48,3 +52,36 @@ async def test_what_is_no_export_is_refused(
     monkeypatch.setattr(transfer, "IMPORT_LIMIT", 100)
     status, _ = await browser.ask("POST", "/api/import", data=b" " * 101, headers=JSON)
     assert status == 413
+
+
+async def importing(client: Client, body: AsyncIterator[bytes]) -> int:
+    url = client.served.url / "api/import"
+    async with client.connections.post(url, data=body, headers=JSON) as answer:
+        return answer.status
+
+
+async def test_import_waits_while_two_are_under_way(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, rest = asyncio.Queue[None](), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"[" * 1000
+        begun.put_nowait(None)
+        await rest.wait()
+
+    async def one_more() -> AsyncIterator[bytes]:
+        yield b"[1]"
+
+    under_way = [asyncio.create_task(importing(browser, slow())) for _ in range(2)]
+    for _ in under_way:
+        await begun.get()
+    monkeypatch.setattr(transfer, "PATIENCE", 0.05)
+    url = browser.served.url / "api/import"
+    async with browser.connections.post(url, data=b"[1]", headers=JSON) as refused:
+        assert (refused.status, refused.headers["retry-after"]) == (503, "60")
+        assert "Others are being imported" in (await refused.json(content_type=None))["detail"]
+    monkeypatch.setattr(transfer, "PATIENCE", SECONDS)
+    waiting = asyncio.create_task(importing(browser, one_more()))
+    rest.set()
+    assert await asyncio.gather(*under_way, waiting) == [400] * 3  # read, and no export

@@ -1,5 +1,6 @@
 /** What can be done from the keyboard: the palette, the help and the shortcuts read it from here. */
 
+import { untrack } from "svelte";
 import { layout } from "../state/layout.svelte";
 import { router } from "../state/router.svelte";
 
@@ -18,7 +19,8 @@ class Commands {
 
   /** What is given back takes them away again. */
   add(added: Command[]): () => void {
-    this.list = [...this.list, ...added];
+    // Whoever adds in an effect does not want to be run again by it.
+    this.list = [...untrack(() => this.list), ...added];
     return () => {
       this.list = this.list.filter((each) => !added.includes(each));
     };

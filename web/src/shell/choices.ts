@@ -32,11 +32,16 @@ export function choicesFor(
   }
   const named = best(typed, known.sessions, titleOf, MOST);
   const found = best(typed, known.commands, (each) => each.label, MOST);
-  return [
-    ...named.map((each) => ofSession(each, typed, words.sessions)),
-    ...found.map((each) => ofCommand(each, typed)),
-    ...known.hits.map(ofHit),
-  ];
+  const groups = [
+    found.map((each) => ofCommand(each, typed)),
+    named.map((each) => ofSession(each, typed, words.sessions)),
+  ].sort((a, b) => score(typed, b) - score(typed, a));
+  return [...groups.flat(), ...known.hits.map(ofHit)];
+}
+
+/** Of the best in a group, which comes first. */
+function score(typed: string, [first]: Choice[]): number {
+  return (first && fuzzy(typed, first.label)?.score) ?? -1;
 }
 
 function ofSession(session: SessionView, typed: string, section: string): Choice {

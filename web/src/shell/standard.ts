@@ -101,7 +101,7 @@ function isKnown(): boolean {
   return !!opened.session?.view;
 }
 
-export function stop(): void {
+function stop(): void {
   const { session } = opened;
   if (session?.current) void attempt(cancel(session, session.current.id));
 }

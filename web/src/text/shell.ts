@@ -2,7 +2,6 @@
 export const shell = {
   sidebar: "Sessions",
   panel: "Panel",
-  showSidebar: "Show sessions",
   hideSidebar: "Hide sessions",
   showPanel: "Show panel",
   hidePanel: "Hide panel",

@@ -1,2 +1,26 @@
 /** Words around rendered text. */
-export const markdown = {};
+export const markdown = {
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "Copying was refused",
+  code: (language: string) => (language ? `Code, ${language}` : "Code"),
+  table: "Table",
+  done: "Done",
+  notDone: "Not done",
+  image: "Image",
+  diagram: "Diagram",
+  diagramSource: "Source",
+  diagramFailed: "This diagram can't be drawn. Here is its source.",
+  diagramTooLarge: "This diagram is too large to draw here. Here is its source.",
+  leadsTo: (host: string) => `leads to ${host}`,
+  cut: (shown: string, whole: string) => `The first ${shown} of ${whole} are shown.`,
+  showAll: "Show all",
+  diff: {
+    label: "Changes",
+    added: "added",
+    removed: "removed",
+    counts: (added: string, removed: string) => `${added} added, ${removed} removed`,
+    more: (lines: number) => (lines === 1 ? "Show 1 more line" : `Show ${lines} more lines`),
+    less: "Show less",
+  },
+};

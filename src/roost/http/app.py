@@ -20,6 +20,7 @@ from roost.http import (
     events,
     files,
     history,
+    links,
     memory,
     metrics,
     models,
@@ -70,6 +71,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *about.ENDPOINTS,
     *metrics.ENDPOINTS,
     *users.ENDPOINTS,
+    *links.ENDPOINTS,
     *openai_api.ENDPOINTS,
 )
 

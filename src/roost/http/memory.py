@@ -10,7 +10,7 @@ from roost.core.facts import Contradiction, Fact, FactKind
 from roost.core.ids import FACT_ID, FactId, SessionId
 from roost.http.calls import Call
 from roost.http.endpoint import Header, endpoint
-from roost.http.fields import Phrase
+from roost.http.fields import GivenSession, Phrase
 from roost.memory.builtin import LONGEST
 from roost.runtime.segments import Committed, Failed, Report
 from roost.store.memory import GivenUp
@@ -74,11 +74,12 @@ class CommitView(msgspec.Struct, frozen=True, kw_only=True):
 
 class FactQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """By `words`, the best match first; `about` something, by its name; or all, newest first, of
-    one `kind` or of any, from the one that comes after `before`."""
+    one `kind`, from one `session` or of any, from the one that comes after `before`."""
 
     words: Phrase | None = None
     about: Phrase | None = None
     kind: FactKind | None = None
+    session: GivenSession | None = None
     before: GivenFact | None = None
     limit: _Limit = 50
 
@@ -175,10 +176,15 @@ async def listed(call: Call, query: FactQuery) -> FactList:
         raise InvalidInput("`words`, `about` and `before` exclude one another. Give one of them.")
     if query.kind is not None and (query.words is not None or query.about is not None):
         raise InvalidInput("`kind` goes with neither `words` nor `about`.")
+    if query.session is not None and not (query.words is query.about is query.kind is None):
+        raise InvalidInput("`session` goes with none of `words`, `about` and `kind`.")
     if query.words is not None:
         return FactList(await memory.search(query.words, limit=query.limit))
     if query.about is not None:
         return FactList(await memory.about(query.about, limit=query.limit))
+    if (session := query.session) is not None:
+        found = await memory.page_from(session, before=query.before, limit=query.limit)
+        return FactList(found)
     return FactList(await memory.page(kind=query.kind, before=query.before, limit=query.limit))
 
 

@@ -161,6 +161,13 @@ class Builtin:
         facts = self._facts(scope.user)
         return await facts.page(str(scope), kind=kind, before=before, limit=limit)
 
+    async def page_from(
+        self, scope: Scope, session: SessionId, *, before: FactId | None, limit: int
+    ) -> Sequence[Fact]:
+        """As `page`, of what one session taught."""
+        facts = self._facts(scope.user)
+        return await facts.page_from(str(scope), session, before=before, limit=limit)
+
     async def get(self, scope: Scope, id: str) -> Fact:
         """Also one that no longer holds. Raises `NotFound`."""
         return await self._facts(scope.user).get(str(scope), FactId(id))

@@ -48,6 +48,12 @@ class FactStore(Protocol):
         """Live facts, of one kind or of all, newest first, those that come after `before`."""
         ...
 
+    async def page_from(
+        self, scope: str, session: SessionId, *, before: FactId | None = None, limit: int = 50
+    ) -> Sequence[Fact]:
+        """Live facts that a session taught, newest first, those that come after `before`."""
+        ...
+
     async def get(self, scope: str, id: FactId) -> Fact:
         """Also one that was superseded or forgotten."""
         ...

@@ -1,6 +1,7 @@
 """What a user can do about their long-term memory."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.facts import Contradiction, Fact, FactKind, NewFact
@@ -11,6 +12,14 @@ from roost.memory.builtin import TOLD, USER, Builtin
 from roost.runtime.parts import Parts
 from roost.runtime.segments import Report
 from roost.store.memory import GivenUp, MemoryStatus
+
+
+@contextmanager
+def _pages() -> Generator[None]:
+    try:
+        yield
+    except NotFound:
+        raise InvalidInput("`before` is no memory of yours. Begin with the newest.") from None
 
 
 class Remembering:
@@ -55,10 +64,16 @@ class Remembering:
     ) -> Sequence[Fact]:
         """What holds, newest first, what comes after `before`."""
         facts, scope = self._facts()
-        try:
+        with _pages():
             return await facts.page(scope, kind=kind, before=before, limit=limit)
-        except NotFound:
-            raise InvalidInput("`before` is no memory of yours. Begin with the newest.") from None
+
+    async def page_from(
+        self, session: SessionId, *, before: FactId | None = None, limit: int = 50
+    ) -> Sequence[Fact]:
+        """What a session taught and still holds, newest first, what comes after `before`."""
+        facts, scope = self._facts()
+        with _pages():
+            return await facts.page_from(scope, session, before=before, limit=limit)
 
     async def search(self, words: str, *, limit: int = 50) -> Sequence[Fact]:
         """What has something to do with these words, the best first."""

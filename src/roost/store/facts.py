@@ -151,6 +151,23 @@ class Facts:
         return facts_of(rows)
 
     @reading
+    def page_from(
+        self, scope: str, session: SessionId, *, before: FactId | None = None, limit: int = 50
+    ) -> Operation[Sequence[Fact]]:
+        """Live facts that a session taught, newest first, those that come after `before`."""
+        _check_limit(limit)
+        end = 1 << 62 if before is None else (yield from self._row(scope, before)).seq
+        rows = yield query(
+            "page_from_session",
+            user=self._user,
+            scope=scope,
+            session=session,
+            before=end,
+            limit=limit,
+        )
+        return facts_of(rows)
+
+    @reading
     def get(self, scope: str, id: FactId) -> Operation[Fact]:
         """Also one that was superseded, or forgotten: that has no text any more."""
         return fact_of((yield from self._row(scope, id)))

@@ -10,9 +10,10 @@ import pytest
 from roost.core.clock import SystemClock
 from roost.core.config import MemoryConfig
 from roost.core.errors import MemoryFailed
+from roost.core.facts import Learned, NewFact
 from roost.core.ids import new_fact_id
 from roost.core.settings import ScopeName
-from roost.memory.base import MemoryProvider
+from roost.memory.base import MemoryProvider, Scope
 from roost.memory.builtin import Builtin
 from roost.memory.ports import Inquiry
 from roost.testing.models import ModelServer
@@ -223,3 +224,20 @@ async def test_foreign_session_is_not_committed(served: Served, browser: Client)
         path = f"/api/sessions/{session}/memory"
         assert (await stranger.ask("GET", path))[0] == 404
         assert (await stranger.post(f"{path}/commit"))[0] == 404
+
+
+async def test_what_a_session_taught_is_listed(served: Served, browser: Client) -> None:
+    session, other = await browser.session(), await browser.session()
+    facts = served.engine.store.of(served.engine.owner.id).facts
+    scope = str(Scope("builtin", served.engine.config.memory.profile, served.engine.owner.id))
+    taught = [
+        NewFact(id=new_fact_id(), text=f"Fact {n}", session=session if n else other)
+        for n in range(4)
+    ]
+    await facts.apply(scope, "key", Learned(additions=tuple(taught)))
+    ids = [each.id for each in taught[1:]][::-1]
+    path = f"{FACTS}?session={session}"
+    assert [each["id"] for each in (await browser.get(path))["facts"]] == ids
+    after = (await browser.get(f"{path}&before={ids[0]}&limit=1"))["facts"]
+    assert [each["id"] for each in after] == ids[1:2]
+    assert (await browser.ask("GET", f"{path}&words=Fact"))[0] == 400

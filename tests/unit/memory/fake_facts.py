@@ -63,8 +63,13 @@ class FakeFacts:
         limit: int = 50,
     ) -> Sequence[Fact]:
         facts = [fact for fact in self._live(scope) if kind in (None, fact.kind)]
-        start = 0 if before is None else [fact.id for fact in facts].index(before) + 1
-        return facts[start : start + limit]
+        return _after(facts, before)[:limit]
+
+    async def page_from(
+        self, scope: str, session: SessionId, *, before: FactId | None = None, limit: int = 50
+    ) -> Sequence[Fact]:
+        facts = [fact for fact in self._live(scope) if fact.session == session]
+        return _after(facts, before)[:limit]
 
     async def get(self, scope: str, id: FactId) -> Fact:
         try:
@@ -164,3 +169,8 @@ class FakeFacts:
 
 def _shared(known: Sequence[str], names: Sequence[str]) -> bool:
     return bool({name.casefold() for name in known} & {name.casefold() for name in names})
+
+
+def _after(facts: list[Fact], before: FactId | None) -> list[Fact]:
+    start = 0 if before is None else [fact.id for fact in facts].index(before) + 1
+    return facts[start:]

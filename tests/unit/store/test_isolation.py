@@ -181,6 +181,9 @@ NOT_FOUND: dict[str, Ask] = {
     "Facts.edit": lambda bob, of: bob.facts.edit(SCOPE, of.fact, "Mine"),
     "Facts.forget": lambda bob, of: bob.facts.forget(SCOPE, of.fact),
     "Facts.feedback": lambda bob, of: bob.facts.feedback(SCOPE, of.fact, -1),
+    "Facts.page_from before": lambda bob, of: bob.facts.page_from(
+        SCOPE, of.session, before=of.fact
+    ),
     "Facts.page before": lambda bob, of: bob.facts.page(SCOPE, before=of.fact),
     "Blobs.get": lambda bob, of: bob.blobs.get(of.blob),
     "Blobs.read": lambda bob, of: anext(aiter(bob.blobs.read(of.blob))),
@@ -204,6 +207,7 @@ EMPTY: dict[str, Ask] = {
     "Histories.epochs": lambda bob, of: bob.history.epochs(of.session),
     "Facts.applied": lambda bob, of: bob.facts.applied(SCOPE, "secret"),
     "Facts.search": lambda bob, of: bob.facts.search(SCOPE, "secret", limit=5),
+    "Facts.page_from": lambda bob, of: bob.facts.page_from(SCOPE, of.session),
     "Facts.page": lambda bob, of: bob.facts.page(SCOPE),
     "Facts.entities": lambda bob, of: bob.facts.entities(SCOPE, ["Secret"]),
     "Facts.about": lambda bob, of: bob.facts.about(SCOPE, "Secret", limit=5),

@@ -346,7 +346,7 @@ export type Calls = {
   "POST /api/memory/drop": { path: undefined; query: undefined; body: undefined; answer: Dropped; };
   "GET /api/sessions/{session}/memory": { path: { session: string; }; query: undefined; body: undefined; answer: SessionMemory; };
   "POST /api/sessions/{session}/memory/commit": { path: { session: string; }; query: undefined; body: undefined; answer: CommitView; };
-  "GET /api/memory/facts": { path: undefined; query: { words?: string | null; about?: string | null; kind?: "event" | "fact" | "instruction" | "preference" | null; before?: string | null; limit?: number; }; body: undefined; answer: FactList; };
+  "GET /api/memory/facts": { path: undefined; query: { words?: string | null; about?: string | null; kind?: "event" | "fact" | "instruction" | "preference" | null; session?: string | null; before?: string | null; limit?: number; }; body: undefined; answer: FactList; };
   "POST /api/memory/facts": { path: undefined; query: undefined; body: NewMemory; answer: Fact; };
   "GET /api/memory/contradictions": { path: undefined; query: { limit?: number; }; body: undefined; answer: ContradictionList; };
   "GET /api/memory/facts/{fact}": { path: { fact: string; }; query: undefined; body: undefined; answer: Fact; };
@@ -375,4 +375,5 @@ export type Calls = {
   "POST /api/users/{user}/link": { path: { user: string; }; query: undefined; body: LinkBody; answer: LinkView; };
   "GET /api/users/{user}/caps": { path: { user: string; }; query: undefined; body: undefined; answer: Caps; };
   "PUT /api/users/{user}/caps": { path: { user: string; }; query: undefined; body: CapsBody; answer: Caps; };
+  "POST /api/me/link": { path: undefined; query: undefined; body: undefined; answer: LinkView; };
 };

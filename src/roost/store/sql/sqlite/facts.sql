@@ -52,6 +52,13 @@ WHERE f.user_id = :user AND f.scope = :scope AND f.kind = :kind AND f.superseded
   AND f.forgotten_at IS NULL AND f.seq < :before
 ORDER BY f.seq DESC LIMIT :limit;
 
+-- Those that a session taught (facts_from).
+-- name: page_from_session
+SELECT * FROM fact_rows f
+WHERE f.session_id = :session AND f.user_id = :user AND f.scope = :scope
+  AND f.superseded_by IS NULL AND f.forgotten_at IS NULL AND f.seq < :before
+ORDER BY f.seq DESC LIMIT :limit;
+
 -- The scope in the index narrows the search; it has no weight in the score.
 -- name: search_facts
 WITH best (seq, score) AS MATERIALIZED (

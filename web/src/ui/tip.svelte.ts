@@ -19,7 +19,10 @@ class Tip {
 
   hide(): void {
     clearTimeout(this.#timer);
-    this.anchor = null;
+    // An element that is taken away loses the focus while the page changes: state may not, then.
+    queueMicrotask(() => {
+      this.anchor = null;
+    });
   }
 }
 

@@ -11,7 +11,7 @@ import msgspec
 from roost import __version__
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
-from roost.runtime.checks import Finding, examined
+from roost.runtime.checks import Finding
 from roost.store.folder import DATABASE
 from roost.workspace.base import SandboxKind
 
@@ -90,9 +90,7 @@ def _size(data: Path) -> int:
 async def checked(call: Call) -> CheckList:
     """Look whether all is well, as `roost doctor` does. It tries the sandbox, reads the whole store
     and asks the default model's provider, which may take some seconds."""
-    app = call.callers.app
-    found = await examined(app.config, app.parts.models, call.providers)
-    return CheckList([_check(each) for each in found])
+    return CheckList([_check(each) for each in await call.callers.app.doctor.look()])
 
 
 def _check(finding: Finding) -> Check:

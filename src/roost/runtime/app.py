@@ -12,6 +12,7 @@ from roost.memory.base import MemoryProvider
 from roost.runtime.account import Account
 from roost.runtime.assembling import assembled
 from roost.runtime.building import Builder
+from roost.runtime.checks import Doctor
 from roost.runtime.parts import Parts
 from roost.runtime.people import owner_of
 from roost.runtime.shutdown import shut_down
@@ -26,6 +27,7 @@ class App:
         self.parts = parts
         self.config = config
         self.started_at = started_at
+        self.doctor = Doctor(config, parts.models, parts.catalogue.providers)
 
     def of(self, user: UserId) -> Account:
         return Account(self.parts, user)

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,6 +26,9 @@ _MB = 1_000_000
 # Earlier ones could lose a commit when a checkpoint reset the write-ahead log.
 _SQLITE_NEEDED = (3, 51, 3)
 
+_FRESH = 2.0
+"""Seconds for which what was found is told again."""
+
 _OTHER_FOLDER = "Choose another folder with --data."
 
 
@@ -35,10 +39,26 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def examined(config: Config, models: Models, providers: Providers) -> Sequence[Finding]:
-    """What a server that runs finds of itself."""
-    on_disk = await asyncio.to_thread(lambda: list(_on_disk(config.data)))
-    return [*on_disk, await sandbox(config), await _default_model(models, providers)]
+class Doctor:
+    """What a server that runs finds of itself. One look at a time, however many ask: it reads the
+    whole store."""
+
+    def __init__(self, config: Config, models: Models, providers: Providers) -> None:
+        self._config = config
+        self._models = models
+        self._providers = providers
+        self._looking = asyncio.Lock()
+        self._found: Sequence[Finding] = ()
+        self._found_at = -_FRESH
+
+    async def look(self) -> Sequence[Finding]:
+        async with self._looking:
+            if time.monotonic() >= self._found_at + _FRESH:
+                on_disk = await asyncio.to_thread(lambda: list(_on_disk(self._config.data)))
+                model = await _default_model(self._models, self._providers)
+                self._found = [*on_disk, await sandbox(self._config), model]
+                self._found_at = time.monotonic()
+            return self._found
 
 
 def _on_disk(data: Path) -> Iterator[Finding]:

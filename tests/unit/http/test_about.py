@@ -1,5 +1,6 @@
 """What a Roost says of itself."""
 
+import asyncio
 import platform
 
 from roost import __version__
@@ -44,3 +45,8 @@ async def test_doctor_looks_at_what_the_command_looks_at(browser: Client) -> Non
     assert (checks["Store"]["state"], checks["Store"]["detail"]) == ("ok", "whole")
     assert checks["Model"]["detail"] == "test/model, its provider answers"
     assert {each["state"] for each in checks.values()} <= {"ok", "warn"}
+
+
+async def test_many_who_ask_get_one_look(served: Served) -> None:
+    first, *others = await asyncio.gather(*[served.engine.app.doctor.look() for _ in range(5)])
+    assert all(each is first for each in others)

@@ -5,7 +5,7 @@ const TOOLSETS: Record<string, string> = {
   files: "Files",
   terminal: "Terminal",
   browser: "Browser",
-  full: "Everything",
+  full: "All tools",
 };
 
 function counted(n: number, one: string, many: string): string {
@@ -60,8 +60,7 @@ export const panel = {
     empty: "No page is open",
     emptyDetail: "When the agent uses its browser, you see here what it sees.",
     picture: (title: string): string => `What the agent sees: ${title}`,
-    updated: (when: string): string => `Seen ${when}`,
-    tabs: (n: number): string => counted(n, "tab", "tabs"),
+    others: "Other tabs",
     untitled: "Page without a title",
   },
   memory: {
@@ -104,7 +103,7 @@ export const panel = {
     active: "Last active",
     said: "Length",
     none: "None",
-    standard: "Standard",
+    standard: "Auto",
     efforts: { off: "Off", low: "Low", medium: "Medium", high: "High" },
     counted: (messages: number, turns: number): string =>
       `${counted(messages, "message", "messages")} in ${counted(turns, "turn", "turns")}`,

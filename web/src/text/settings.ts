@@ -35,8 +35,11 @@ export const settings = {
       api: "Added here",
       configuration: "From roost.toml",
       environment: "From the environment",
-      usual: "Found on this machine",
+      usual: "Found at its usual address",
     },
+    builtIn: "Comes with Roost",
+    alsoLooked: (names: string): string =>
+      `Roost also looks for ${names} at their usual addresses. None of them answers now.`,
     hasKey: "has a key",
     hasNoKey: "no key",
     test: "Test",
@@ -86,7 +89,8 @@ export const settings = {
     sandbox: "Sandbox",
     sandboxLead: "Where the commands of agents run.",
     sandboxAdvice: "Install bubblewrap 0.8 or newer and restart Roost to keep them apart.",
-    decisions: { allow: "Runs without asking.", ask: "Asks first.", deny: "Is denied." },
+    /** `when` is a sentence of its own: "Before it types into a page." */
+    asks: (when: string): string => `Asks ${when.charAt(0).toLowerCase()}${when.slice(1)}`,
     marks: { allow: "Allowed", ask: "Asks", deny: "Denied" },
     configured: (decision: string, pattern: string | null): string =>
       `roost.toml: ${decision.toLowerCase()} ${pattern ?? "all of it"}`,
@@ -198,7 +202,8 @@ export const settings = {
     lead: "Programs show a token to act for you. Revoke what you don't use.",
     add: "New token",
     empty: "No tokens",
-    scopes: { read: "reads", chat: "chats", admin: "administers" },
+    scopes: { read: "read", chat: "chat", admin: "administer" },
+    mayDo: (scopes: string): string => `May ${scopes}`,
     used: (when: string): string => `used ${when}`,
     unused: "never used",
     until: (when: string): string => `until ${when}`,

@@ -19,7 +19,7 @@ from roost.core.usage import NANO, Usage
 from roost.llm.base import FellBack, Finished, Request, Retrying, StreamEvent
 from roost.llm.prices import Prices
 from roost.llm.providers import LOCAL, Target
-from roost.wiring import models
+from roost.wiring import known_models
 
 SYSTEM = "You are Roost, a helpful assistant. Answer briefly and to the point."
 
@@ -60,7 +60,7 @@ async def _ask(
     model: str | None,
 ) -> None:
     notes = terminal.err()
-    async with models(config, keys, environ) as (providers, clients):
+    async with known_models(config, keys, environ) as (providers, clients):
         target = providers.resolve(model)
         if target.provider.vendor == LOCAL and not target.model.endswith(".gguf"):
             notes.print(TINY, style="dim")

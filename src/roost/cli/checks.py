@@ -27,7 +27,7 @@ from roost.runtime.checks import (
 )
 from roost.runtime.checks import model as model_found
 from roost.store.folder import Owner, holder
-from roost.wiring import models
+from roost.wiring import known_models
 
 _READY_SECONDS = 5.0
 
@@ -55,7 +55,7 @@ def examine(
 async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:
     """The model that answers if nobody chooses another."""
     try:
-        async with models(config, keys, environ) as (providers, clients):
+        async with known_models(config, keys, environ) as (providers, clients):
             target = providers.default()
             served = await clients.models(target.provider)
     except RoostError as error:

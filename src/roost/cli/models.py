@@ -12,8 +12,10 @@ from roost.core.errors import ModelError, RoostError
 from roost.core.keys import Key
 from roost.llm.clients import Clients, Listed
 from roost.llm.prices import Price, Prices
-from roost.llm.providers import Provider, Providers
-from roost.wiring import models
+from roost.llm.providers import Origin, Provider, Providers
+from roost.wiring import known_models
+
+_SAID: tuple[Origin, ...] = ("configuration", "api")
 
 
 def list_models(
@@ -35,10 +37,10 @@ async def _list(
     notes: Console,
 ) -> None:
     prices = Prices(config.models.prices)
-    async with models(config, keys, environ) as (providers, clients):
+    async with known_models(config, keys, environ) as (providers, clients):
         asked = [provider for provider in providers if _may_be_asked(providers, provider)]
         answers = await asyncio.gather(
-            *[_served(clients, each, each.name in config.providers) for each in asked]
+            *[_served(clients, each, providers.origin(each.name)) for each in asked]
         )
         default, troubles = _default(providers)
         rows: list[tuple[str, ...]] = []
@@ -82,13 +84,13 @@ def _may_be_asked(providers: Providers, provider: Provider) -> bool:
     return not provider.traits.key_variables or providers.key(provider.name) is not None
 
 
-async def _served(clients: Clients, provider: Provider, configured: bool) -> Sequence[Listed] | str:
+async def _served(clients: Clients, provider: Provider, origin: Origin) -> Sequence[Listed] | str:
     """Its models, or why there are none. That a port is silent, or another program's, is no news
     unless someone said that models are there."""
     try:
         return await clients.models(provider)
     except ModelError as error:
-        return str(error) if configured or not provider.traits.own else ""
+        return str(error) if origin in _SAID or not provider.traits.own else ""
 
 
 def _size(tokens: int | None) -> str:

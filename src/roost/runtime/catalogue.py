@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 import structlog
@@ -15,7 +15,7 @@ from roost.core.keys import Key
 from roost.core.settings import KINDS, BaseUrl, Count, VendorName, WireName
 from roost.llm.providers import LOCAL, Added, Chosen, Provider, Providers
 from roost.runtime.persistence import persisted
-from roost.store.store import Store
+from roost.store.users import Secrets, Settings
 
 log = structlog.stdlib.get_logger("roost.models")
 
@@ -50,13 +50,22 @@ class Kept(NamedTuple):
     keys: dict[str, Key]
 
 
+class Keeps(Protocol):
+    """What is asked of a store."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def secrets(self) -> Secrets: ...
+
+
 class Catalogue:
     """Changes count from the next turn on: `providers` are replaced as a whole, and `changed` is
     called. `hide` is told every key before it is used."""
 
     def __init__(
         self,
-        store: Store,
+        store: Keeps,
         providers: Providers,
         *,
         hide: Callable[[list[str]], None],

@@ -4,11 +4,17 @@ import contextlib
 from collections.abc import AsyncGenerator, Mapping
 
 import aiohttp
+import structlog
 
 from roost.core.config import Config
+from roost.core.errors import RoostError
 from roost.core.keys import Key
 from roost.llm.clients import Clients
 from roost.llm.providers import Providers
+from roost.runtime.catalogue import Catalogue
+from roost.store.sqlite.glance import glance
+
+log = structlog.stdlib.get_logger("roost.models")
 
 
 @contextlib.asynccontextmanager
@@ -26,6 +32,25 @@ async def models(
             yield providers, clients
         finally:
             await clients.close()
+
+
+@contextlib.asynccontextmanager
+async def known_models(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]
+) -> AsyncGenerator[tuple[Providers, Clients]]:
+    """The same, with what an admin added while Roost ran; for who has no application around it."""
+    async with models(config, keys, environ) as (providers, clients):
+        try:
+            with glance(config.data, environ) as stored:
+                if stored is not None:
+                    await Catalogue(stored, providers, hide=_nobody, changed=_nobody).load()
+        except RoostError as error:
+            log.warning("providers that were added can't be read", error=str(error))
+        yield providers, clients
+
+
+def _nobody(*_: object) -> None:
+    """Here there are no tools to hide keys from, and no agents to build anew."""
 
 
 def _unlimited() -> aiohttp.TCPConnector:

@@ -1,0 +1,57 @@
+"""A look at what the server has stored, beside whoever owns the folder: nothing is written."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from roost.core.clock import SystemClock
+from roost.core.errors import StoreError
+from roost.store import statements
+from roost.store.cipher import VARIABLE, Cipher, load_key
+from roost.store.figures import CommitFigures
+from roost.store.folder import DATABASE, KEY
+from roost.store.operations import Operation
+from roost.store.sqlite.readers import Readers
+from roost.store.users import SERVER, Secrets, Settings
+
+T = TypeVar("T")
+
+
+class Glance:
+    def __init__(self, readers: Readers, cipher: Cipher) -> None:
+        engine = _Looking(readers)
+        self.settings = Settings(engine, SERVER)
+        self.secrets = Secrets(engine, SERVER, cipher)
+
+
+@contextmanager
+def glance(folder: Path, environ: Mapping[str, str]) -> Generator[Glance | None]:
+    """None where nothing is stored yet, or nothing could be sealed."""
+    has_key = VARIABLE in environ or (folder / KEY).exists()
+    if not has_key or not (folder / DATABASE).exists():
+        yield None
+        return
+    cipher = Cipher(load_key(folder, environ))
+    readers = Readers(folder / DATABASE, statements.load("sqlite"), SystemClock())
+    try:
+        yield Glance(readers, cipher)
+    finally:
+        readers.close()
+
+
+class _Looking:
+    """An engine that only reads."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def read(self, operation: Callable[[], Operation[T]]) -> T:
+        return await self._readers.read(operation)
+
+    async def write(self, operation: Callable[[], Operation[T]]) -> T:
+        raise StoreError("it is only looked at here.")
+
+    @property
+    def figures(self) -> CommitFigures:
+        return CommitFigures()

@@ -1,5 +1,6 @@
 /** Markdown into a list of blocks of safe HTML, so that text appended renders its last block only. */
 
+import type { Token } from "markdown-it";
 import { definitions, Outline, type Part, type References } from "./outline";
 import { DEEPEST, parser, plainBox } from "./parser";
 import { sanitized } from "./sanitize";
@@ -8,7 +9,7 @@ import { finished, wholeWords } from "./unfinished";
 /** How much is looked at at once, which bounds the work for one block, whatever it holds. */
 const WINDOW = 16_000;
 const LONGEST_CODE = 256_000;
-const MOST_TOKENS = 6_000;
+const MOST_ELEMENTS = 4_000;
 const PLAIN_PIECE = 8_000;
 
 export type Block = { key: string; html: string; open: boolean };
@@ -131,8 +132,8 @@ export class Renderer {
     this.rendered++;
     const env = { streaming, references: { ...this.#references } };
     const tokens = parser.parse(source, env);
-    const size = tokens.reduce((sum, token) => sum + 1 + (token.children?.length ?? 0), 0);
-    if (size > MOST_TOKENS) return sanitized(plainBox(source));
+    const inline = tokens.reduce((sum, token) => sum + elements(token.children ?? []), 0);
+    if (inline + elements(tokens) > MOST_ELEMENTS) return sanitized(plainBox(source));
     return sanitized(parser.renderer.render(tokens, parser.options, env));
   }
 }
@@ -155,8 +156,12 @@ function withoutBlankLines(source: string): string {
   return end < 0 ? source : source.slice(0, end);
 }
 
+function elements(tokens: Token[]): number {
+  return tokens.reduce((sum, { nesting, tag }) => sum + (nesting >= 0 && tag ? 1 : 0), 0);
+}
+
 function isTooMuch(part: Part, source: string): boolean {
-  if (part.tokens.length > MOST_TOKENS) return true;
+  if (elements(part.tokens) > MOST_ELEMENTS) return true;
   if (part.tokens[0]!.type === "fence") return false;
   return source.length > WINDOW || part.tokens.some((token) => token.level >= DEEPEST - 1);
 }
@@ -175,6 +180,7 @@ function beginning({ parts, source }: Outline): string {
 }
 
 function wordEnd(text: string, end: number): number {
+  if (end >= text.length) return text.length;
   const space = text.lastIndexOf(" ", end);
   if (space > end - 100) return space + 1;
   const code = text.charCodeAt(end - 1);
@@ -184,11 +190,11 @@ function wordEnd(text: string, end: number): number {
 function plainPieces(source: string, key: string, open: boolean): Entry[] {
   const pieces: Entry[] = [];
   for (let at = 0; at < source.length;) {
-    const end = wordEnd(source, Math.min(source.length, at + PLAIN_PIECE));
+    const end = wordEnd(source, at + PLAIN_PIECE);
     const piece = source.slice(at, end);
     const html = sanitized(plainBox(piece));
     pieces.push({ key: at ? `${key}-${at}` : key, source: piece, open, html, labels: undefined });
-    at = Math.max(end, at + 1);
+    at = end;
   }
   return pieces;
 }

@@ -123,9 +123,14 @@ function emphasis(text: string, at: number, openers: Opener[]): number {
   const last = openers.findLastIndex((opener) => opener.mark === mark);
   if (mark[0] === "~" && mark.length !== 2) return at + mark.length;
   if (!/\s/.test(before) && last >= 0 && !inWord) openers.length = last;
+  else if (isLast(text, at + mark.length) && /\s/.test(before)) openers.push({ mark, at });
   else if (openers.length < MOST_OPENERS && mark.length <= 3 && !inWord && opens(before, after))
     openers.push({ mark, at });
   return at + mark.length;
+}
+
+function isLast(text: string, end: number): boolean {
+  return /^\s?$/.test(text[end] ?? "") && end >= text.trimEnd().length;
 }
 
 function opens(before: string, after: string): boolean {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MessageView, TurnView } from "../api/types";
-import { lastTurn, saidIn, summary } from "./said";
+import { inLine, lastTurn, saidIn, summary } from "./said";
 
 const picture = { kind: "image", blob: "b1", media_type: "image/png" } as const;
 const file = { kind: "file", blob: "b2", media_type: "text/csv", name: "a.csv", size: 3 } as const;
@@ -57,4 +57,15 @@ test("a line of a list has the first words, or the names of the files", () => {
   expect(summary({ text: " a\n\nb  c ", files: [] })).toBe("a b c");
   expect(summary({ text: "x".repeat(300), files: [] }, 10)).toBe("xxxxxxxxx…");
   expect(summary({ text: "", files: [{ file: "b", name: "a.csv" }] })).toBe("a.csv");
+});
+
+test("what joins the turn that runs is heard before what waits for its own", () => {
+  const queue = [turn("trn_1", "a"), { ...turn("trn_2", "b"), steer: true }, turn("trn_3", "c")];
+  const ids = (turns: TurnView[]): string[] => turns.map((each) => each.id);
+  expect(ids(inLine(queue, true))).toEqual(["trn_2", "trn_1", "trn_3"]);
+});
+
+test("a message in a session that rests is not shown as waiting", () => {
+  expect(inLine([turn("trn_1", "a")], false)).toEqual([]);
+  expect(inLine([turn("trn_1", "a"), turn("trn_2", "b")], false).length).toBe(1);
 });

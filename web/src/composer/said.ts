@@ -30,6 +30,13 @@ export function lastTurn(
   return null;
 }
 
+/** What waits, in the order in which it is heard: what joins the turn that runs comes first. The first
+ * one of a session that rests is about to begin, and waits for nothing. */
+export function inLine(queue: TurnView[], runs: boolean): TurnView[] {
+  if (!runs) return queue.slice(1);
+  return [...queue.filter((each) => each.steer), ...queue.filter((each) => !each.steer)];
+}
+
 /** The first words of it, for a line in a list. */
 export function summary({ text, files }: Said, longest = 200): string {
   const words = text.replace(/\s+/g, " ").trim();

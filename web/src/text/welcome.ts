@@ -95,6 +95,7 @@ export const welcome = {
   testing: "Asking it for a word",
   works: (model: string, seconds: string) => `${model} answered in ${seconds} s.`,
   fails: "It does not answer",
+  nothingListed: "It does not say which models it has. Name one under More.",
   failsKept: "What you entered is kept. Change it and test again, or remove it.",
   removeProvider: "Remove it",
   chooseDefault: "Who answers in new chats",

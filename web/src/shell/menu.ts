@@ -5,9 +5,11 @@ import CircleStop from "@lucide/svelte/icons/circle-stop";
 import Eraser from "@lucide/svelte/icons/eraser";
 import FileDown from "@lucide/svelte/icons/file-down";
 import GitBranch from "@lucide/svelte/icons/git-branch";
+import PanelRight from "@lucide/svelte/icons/panel-right";
 import Shrink from "@lucide/svelte/icons/shrink";
 import { address, call } from "../api/client";
 import { branch, clear, compact, restore } from "../state/actions";
+import { layout } from "../state/layout.svelte";
 import { router } from "../state/router.svelte";
 import type { OpenSession } from "../state/session.svelte";
 import { sessions } from "../state/sessions.svelte";
@@ -24,6 +26,7 @@ export function titleMenu(session: OpenSession, rename: () => void): MenuItem[] 
   const end = common.splice(-2);
   const isEmpty = !session.messages.length;
   return [
+    ...(layout.isPhone ? [panelItem(), "separator" as const] : []),
     ...common,
     "separator",
     item(t.sidebar.branch, GitBranch, () => branched(session), isEmpty),
@@ -35,6 +38,17 @@ export function titleMenu(session: OpenSession, rename: () => void): MenuItem[] 
     item(t.sidebar.exportJson, Braces, () => download(session.id, "json")),
     ...end,
   ];
+}
+
+/** A phone's title bar has no room for a button of its own. */
+function panelItem(): MenuItem {
+  return {
+    label: t.shell.showPanel,
+    icon: PanelRight,
+    onclick: () => {
+      layout.panel = true;
+    },
+  };
 }
 
 function item(

@@ -2,6 +2,8 @@
 
 export type PanelTab = "files" | "processes" | "browser" | "memory" | "info";
 
+/** Room for one pane beside the page, not for two. */
+const TIGHT = "(max-width: 1199px)";
 const NARROW = "(max-width: 899px)";
 const PHONE = "(max-width: 599px)";
 
@@ -13,8 +15,14 @@ class Layout {
   #sidebar = $state(localStorage.getItem("sidebar") !== "closed");
   #panel = $state(localStorage.getItem("panel") === "open");
   #drawer: null | "sidebar" | "panel" = $state(null);
+  #isTight = $state(matchMedia(TIGHT).matches);
+  /** Which of the two is shown where only one can be; the other is back when it closes. */
+  #front: "sidebar" | "panel" = $state("sidebar");
 
   constructor() {
+    matchMedia(TIGHT).addEventListener("change", (event) => {
+      this.#isTight = event.matches;
+    });
     matchMedia(NARROW).addEventListener("change", (event) => {
       this.isNarrow = event.matches;
       this.#drawer = null;
@@ -25,26 +33,30 @@ class Layout {
   }
 
   get sidebar(): boolean {
-    return this.isNarrow ? this.#drawer === "sidebar" : this.#sidebar;
+    if (this.isNarrow) return this.#drawer === "sidebar";
+    return this.#sidebar && !(this.#isTight && this.#panel && this.#front === "panel");
   }
 
   set sidebar(shown: boolean) {
     if (this.isNarrow) {
       this.#slide("sidebar", shown);
     } else {
+      if (shown) this.#front = "sidebar";
       this.#sidebar = shown;
       localStorage.setItem("sidebar", shown ? "open" : "closed");
     }
   }
 
   get panel(): boolean {
-    return this.isNarrow ? this.#drawer === "panel" : this.#panel;
+    if (this.isNarrow) return this.#drawer === "panel";
+    return this.#panel && !(this.#isTight && this.#sidebar && this.#front === "sidebar");
   }
 
   set panel(shown: boolean) {
     if (this.isNarrow) {
       this.#slide("panel", shown);
     } else {
+      if (shown) this.#front = "panel";
       this.#panel = shown;
       localStorage.setItem("panel", shown ? "open" : "closed");
     }

@@ -3,6 +3,7 @@ only read, a member, another page of the owner's browser, and another user with 
 
 import pytest
 
+from roost.core.identities import FOR_ADMINS
 from tests.security.house import SECRET, Answer, House
 from tests.security.operations import ALL, BODIES, DOCUMENT, Operation
 
@@ -30,7 +31,7 @@ def refused(answer: Answer, status: int, of: str) -> None:
 def test_owner_is_let_in(house: House, operation: Operation) -> None:
     """Otherwise the others would be refused for nothing."""
     answer = house.ask("GET", operation.target(house.ids), token=house.owner.token)
-    missing = "/files/content", "/replaced"
+    missing = "/files/content", "/replaced", "/picture"
     assert answer.status == (404 if operation.path.endswith(missing) else 200), answer.text
 
 
@@ -85,7 +86,7 @@ def test_token_that_may_talk_does_not_see_to_the_account(
     assert house.state() == before
 
 
-@pytest.mark.parametrize("operation", [each for each in ALL if each.scope == "admin"], ids=ids)
+@pytest.mark.parametrize("operation", [each for each in ALL if each.scope in FOR_ADMINS], ids=ids)
 @pytest.mark.parametrize("via", ["token", "browser"])
 def test_member_is_no_admin(house: House, operation: Operation, via: str) -> None:
     before = house.state()

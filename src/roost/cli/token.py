@@ -48,7 +48,7 @@ def create(
     user: Annotated[str | None, flag("NAME", "For whom it acts; by default the owner.")] = None,
     scope: Annotated[
         tuple[Scope, ...],
-        flag("SCOPE", "read, chat (which includes read) or admin; may be given more than once."),
+        flag("SCOPE", "read, chat (includes read), admin or metrics; may be given more than once."),
     ] = ("chat",),
     days: Annotated[float | None, flag("NUMBER", "For how long; by default for ever.")] = None,
     settings: Settings = _NO_FLAGS,

@@ -13,12 +13,14 @@ from roost.core.ids import ApiTokenId, SignInId, UserId, new_api_token_id
 from roost.core.keys import Key
 from roost.core.users import User
 
-Scope = Literal["read", "chat", "admin"]
+Scope = Literal["read", "chat", "admin", "metrics"]
 """`read` is to see one's own sessions, files and memory; `chat` is to talk, approve and change
-them, and includes `read`; `admin` is to see to users, providers and settings, and is of use to
+them, and includes `read`; `admin` is to see to users, providers and settings; `metrics` is to read
+figures about all of Roost and nothing else, and is included in `admin`. The last two are of use to
 admins only."""
 
-SCOPES: tuple[Scope, ...] = ("read", "chat", "admin")
+SCOPES: tuple[Scope, ...] = ("read", "chat", "admin", "metrics")
+FOR_ADMINS: frozenset[Scope] = frozenset({"admin", "metrics"})
 Need = Scope | Literal["account"]
 """What a request takes. `account` is to see to one's own name, password, sign-ins and tokens: a
 program that may talk for someone can't shut them out, or leave tokens behind when its own is gone.
@@ -26,6 +28,7 @@ program that may talk for someone can't shut them out, or leave tokens behind wh
 Via = Literal["browser", "token", "cli"]
 """`cli` is whoever can read the data folder: the `roost` command beside its server."""
 
+_INCLUDED: dict[Scope, Scope] = {"read": "chat", "metrics": "admin"}
 _BYTES = 32
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TOKEN_CHARACTERS = 52
@@ -50,9 +53,9 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
         has the data folder may see to everything in it."""
         if scope == "account":
             return self.via != "token" or self.may("admin")
-        if scope == "admin" and self.user.role != "admin" and self.via != "cli":
+        if scope in FOR_ADMINS and self.user.role != "admin" and self.via != "cli":
             return False
-        return scope in self.scopes or (scope == "read" and "chat" in self.scopes)
+        return scope in self.scopes or _INCLUDED.get(scope) in self.scopes
 
     def need(self, scope: Need) -> None:
         if not self.may(scope):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from roost.core.identities import ApiToken, Principal, Scope, SignIn
+from roost.core.identities import SCOPES, ApiToken, Principal, Scope, SignIn
 from roost.core.ids import ApiTokenId, SignInId, UserId
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
@@ -44,7 +44,7 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`seconds` is for how long it holds; without, until it is revoked."""
 
     name: Phrase
-    scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1, max_length=3)]
+    scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1, max_length=len(SCOPES))]
     seconds: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] | None = None
 
 

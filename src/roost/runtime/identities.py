@@ -11,6 +11,7 @@ import structlog
 from roost.core.clock import Clock
 from roost.core.errors import InvalidInput, NotAllowed, NotSignedIn, SignInRefused
 from roost.core.identities import (
+    FOR_ADMINS,
     SCOPES,
     ApiToken,
     NewApiToken,
@@ -245,7 +246,7 @@ class Identities:
         expires_at = None if seconds is None else self._ends(seconds)
         if until is not None and (expires_at is None or expires_at > until):
             raise InvalidInput("A token can't make one that outlasts it. Give it fewer seconds.")
-        if "admin" in wanted and (await self.people.get(user)).role != "admin":
+        if wanted & FOR_ADMINS and (await self.people.get(user)).role != "admin":
             raise NotAllowed(scope="admin")
         id, secret = new_token()
         add = partial(

@@ -32,11 +32,12 @@ def principal(role: UserRole, *scopes: Scope) -> Principal:
 @pytest.mark.parametrize(
     ("role", "scopes", "may"),
     [
-        ("admin", "read chat admin", "read chat admin"),
-        ("member", "read chat admin", "read chat"),
+        ("admin", "read chat admin", "read chat admin metrics"),
+        ("member", "read chat admin metrics", "read chat"),
         ("admin", "read", "read"),
         ("admin", "chat", "read chat"),
-        ("admin", "admin", "admin"),
+        ("admin", "admin", "admin metrics"),
+        ("admin", "metrics", "metrics"),
         ("member", "admin", ""),
         ("admin", "", ""),
     ],

@@ -44,7 +44,7 @@ async def served(
 
 @pytest.fixture
 async def prometheus(served: Served) -> AsyncGenerator[Client]:
-    async with served.program("admin") as client:
+    async with served.program("metrics") as client:
         yield client
 
 
@@ -174,13 +174,28 @@ async def test_only_admins_see_them(served: Served) -> None:
     async with (
         served.stranger() as stranger,
         served.program("chat") as chatting,
-        served.program("admin", user=admin.id) as demoted,
+        served.program("metrics", user=admin.id) as demoted,
+        served.program("admin") as seeing_to_all,
     ):
         assert (await stranger.ask("GET", "/metrics"))[0] == 401
         assert (await chatting.ask("GET", "/metrics"))[0] == 403
         await scraped(demoted)
+        await scraped(seeing_to_all)
         await served.identities.people.set_role(admin.id, "member")
         assert (await demoted.ask("GET", "/metrics"))[0] == 403
+
+
+async def test_token_for_metrics_reads_nothing_else(served: Served, prometheus: Client) -> None:
+    for path in ("/api/me", "/api/sessions", "/api/users", "/api/tokens", "/v1/models"):
+        assert (await prometheus.ask("GET", path))[0] == 403, path
+
+
+async def test_member_gets_no_token_for_metrics(served: Served, browser: Client) -> None:
+    bob = await served.identities.people.create("Bob")
+    wanted = {"name": "prometheus", "scopes": ["metrics"]}
+    assert (await browser.post(f"/api/users/{bob.id}/tokens", wanted))[0] == 403
+    async with served.browser(bob.id) as him:
+        assert (await him.post("/api/tokens", wanted))[0] == 403
 
 
 async def test_names_that_anyone_may_make_up_do_not_pile_up(

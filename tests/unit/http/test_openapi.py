@@ -52,7 +52,7 @@ def test_operation_says_what_it_takes_and_what_it_answers(
     assert len([status for status in statuses if status < "300"]) == 1
     if operation["security"]:
         assert {"401", "403"} <= statuses
-        assert operation["x-scope"] in ("read", "chat", "account", "admin")
+        assert operation["x-scope"] in ("read", "chat", "account", "admin", "metrics")
     if "requestBody" in operation:
         assert {"413", "415"} <= statuses
     wrong = "application/json" if path.startswith("/v1/") else "application/problem+json"
@@ -66,6 +66,6 @@ def test_only_reading_is_done_with_get(path: str, method: str, operation: dict[s
     """Some is not for every token, also to see; signing out changes nothing of one's own."""
     scope = operation.get("x-scope")
     if method == "get":
-        assert scope in ("read", "account", "admin")
+        assert scope in ("read", "account", "admin", "metrics")
     elif operation["security"] and path != "/api/sign-out":
         assert scope in ("chat", "account", "admin")

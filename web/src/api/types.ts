@@ -106,7 +106,7 @@ export type LinkBody = { seconds?: number; };
 
 export type LinkView = { path: string; };
 
-export type Me = { user: UserView; via: "browser" | "cli" | "token"; scopes: Array<"admin" | "chat" | "read">; };
+export type Me = { user: UserView; via: "browser" | "cli" | "token"; scopes: Array<"admin" | "chat" | "metrics" | "read">; };
 
 export type MemoryView = { provider: string; profile: string; open: boolean; marked: number; pending: number; failing: number; error: string | null; due_at: number | null; resting: number; unforgotten: number; unforgotten_error: string | null; };
 
@@ -126,7 +126,7 @@ export type NewProvider = { vendor?: "anthropic" | "azure" | "compatible" | "dee
 
 export type NewRule = { rule: string; decision: "allow" | "ask" | "deny"; session?: string | null; };
 
-export type NewToken = { name: string; scopes: Array<"admin" | "chat" | "read">; seconds?: number | null; };
+export type NewToken = { name: string; scopes: Array<"admin" | "chat" | "metrics" | "read">; seconds?: number | null; };
 
 export type NewUser = { name: string; role?: "admin" | "member"; time_zone?: string; locale?: string; };
 
@@ -224,7 +224,7 @@ export type TextPart = { kind: "text"; text: string; };
 
 export type TokenList = { tokens: Array<TokenView>; };
 
-export type TokenView = { id: string; name: string; scopes: Array<"admin" | "chat" | "read">; created_at: number; used_at: number | null; expires_at: number | null; };
+export type TokenView = { id: string; name: string; scopes: Array<"admin" | "chat" | "metrics" | "read">; created_at: number; used_at: number | null; expires_at: number | null; };
 
 export type ToolCallDelta = { kind: "tool_call"; call: string; name: string; arguments: string; };
 

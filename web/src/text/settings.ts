@@ -202,7 +202,7 @@ export const settings = {
     lead: "Programs show a token to act for you. Revoke what you don't use.",
     add: "New token",
     empty: "No tokens",
-    scopes: { read: "read", chat: "chat", admin: "administer" },
+    scopes: { read: "read", chat: "chat", admin: "administer", metrics: "read metrics" },
     mayDo: (scopes: string): string => `May ${scopes}`,
     used: (when: string): string => `used ${when}`,
     unused: "never used",

@@ -19,6 +19,8 @@ from roost.http.static_files import FOLDER
 from tests.e2e.command import Roost
 from tools.web import ROOT
 
+pytestmark = pytest.mark.timeout(180)  # the app is built first if it changed
+
 APP = "roost/http/static/"
 
 

@@ -127,7 +127,8 @@ class RecoveryConfig(msgspec.Struct, frozen=True):
 
 
 class LimitsConfig(msgspec.Struct, frozen=True):
-    """What a turn, a session, and a user in one day (UTC) may take; costs are in dollars."""
+    """What a turn, a session, and a user in one day (UTC) may take; costs are in dollars. What the
+    files of a user may take together is in megabytes."""
 
     turn_steps: Count = Count(100)
     turn_time: timedelta = timedelta(hours=1)
@@ -137,6 +138,7 @@ class LimitsConfig(msgspec.Struct, frozen=True):
     session_cost: Money | None = None
     day_tokens: Count | None = None
     day_cost: Money | None = None
+    files_mb: Count = Count(10_000)
 
 
 class RetentionConfig(msgspec.Struct, frozen=True):

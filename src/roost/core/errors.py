@@ -15,6 +15,7 @@ RoostError
 │   └── NotForTokens        it is for who is signed in, not for their programs
 ├── Fenced              a stale writer: the session has moved on to another holder
 ├── Budget              a limit that was set is reached
+├── FilesFull           a user's files take all that they may
 ├── SummaryFailed       a conversation could not be summed up
 ├── WorkspaceError      a workspace can't do it
 │   ├── AddressRefused      an address that agents may not reach
@@ -136,6 +137,11 @@ class Fenced(RoostError):
 
 class Budget(RoostError):
     """{detail}, which is its limit (limits.{setting}). What there is of the answer is kept."""
+
+
+class FilesFull(RoostError):
+    """Your files take {used:.0f} MB, and {most:.0f} MB is the limit (limits.files_mb). Delete
+    sessions that have large ones: a day later there is room again."""
 
 
 class SummaryFailed(RoostError):

@@ -46,6 +46,7 @@ _STATUSES: Mapping[type[errors.RoostError], HTTPStatus] = {
     errors.SignInRefused: HTTPStatus.FORBIDDEN,
     errors.TooManyTries: HTTPStatus.TOO_MANY_REQUESTS,
     errors.Budget: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.FilesFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.DataFolderError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SummaryFailed: HTTPStatus.BAD_GATEWAY,
     errors.WorkspaceError: HTTPStatus.CONFLICT,

@@ -78,6 +78,7 @@ def assembled(
         _catalogue(store, builder, engine.agents, models),
         models,
         metrics,
+        limits,
     )
     recovery = Recovery(store, hub, turns, window=window)
     care = None if workspaces is None else WorkspaceCare(workspaces, store, turns, hub)

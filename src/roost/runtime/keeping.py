@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.runtime.parts import Parts
-from roost.store.blobs import Blob
+from roost.store.blobs import MEGABYTE, Blob
 from roost.store.transfer import Imported
 
 
@@ -12,10 +12,11 @@ class Keeping:
     def __init__(self, parts: Parts, user: UserId) -> None:
         self._store = parts.store.of(user)
         self._hub = parts.hub
+        self._most = parts.limits.files_mb * MEGABYTE
 
     async def keep(self, chunks: AsyncIterator[bytes], media_type: str) -> Blob:
-        """Store an attachment, to be named in a message within a day."""
-        return await self._store.blobs.put(chunks, media_type)
+        """Store an attachment, to be named in a message within a day, if there is room."""
+        return await self._store.blobs.put(chunks, media_type, most=self._most)
 
     async def get(self, blob: BlobId) -> Blob:
         return await self._store.blobs.get(blob)
@@ -33,6 +34,6 @@ class Keeping:
 
     async def load(self, document: bytes | bytearray) -> Imported:
         """Take in what was exported, here or elsewhere."""
-        loaded = await self._store.transfer.load(document)
+        loaded = await self._store.transfer.load(document, most=self._most)
         self._hub.changed(loaded.session.id)
         return loaded

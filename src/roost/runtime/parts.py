@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from roost.agent.loop import Agent
+from roost.core.config import LimitsConfig
 from roost.memory.base import MemoryProvider
 from roost.runtime.agents import Agents
 from roost.runtime.building import Builder
@@ -45,3 +46,4 @@ class Parts(NamedTuple):
     catalogue: Catalogue
     models: Models
     metrics: Metrics
+    limits: LimitsConfig

@@ -12,12 +12,13 @@ from typing import BinaryIO
 
 import msgspec
 
-from roost.core.errors import DataFolderError, NotFound, StoreFull, StoreUnavailable
+from roost.core.errors import DataFolderError, FilesFull, NotFound, StoreFull, StoreUnavailable
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.folder import sync_folder
-from roost.store.operations import Engine, Operation, every, maybe, query, reading, writing
+from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.testing import faults
 
+MEGABYTE = 1_000_000
 _CHUNK = 1 << 18
 
 
@@ -94,17 +95,22 @@ class Blobs:
         self._user = user
         self._files = files
 
-    async def put(self, chunks: AsyncIterator[bytes], media_type: str) -> Blob:
-        """Store bytes; they are durable when this returns. The same bytes are stored once.
+    async def put(
+        self, chunks: AsyncIterator[bytes], media_type: str, *, most: int | None = None
+    ) -> Blob:
+        """Store bytes; they are durable when this returns. The same bytes are stored once. With
+        them all of this user's blobs take at most so many bytes, or FilesFull.
 
         The row comes before the file has its name: whoever removes files that no row names can't
         take this one away in between.
         """
+        if most is not None:
+            await self.check_room(most)
         try:
             draft = await self._files.draft(chunks)
             blob = Blob(draft.id, media_type, draft.size)
             try:
-                await self._register(blob)
+                await self._register(blob, most)
             except BaseException:
                 draft.path.unlink(missing_ok=True)
                 raise
@@ -114,16 +120,23 @@ class Blobs:
         faults.reach("blob.write.after")
         return blob
 
-    async def put_bytes(self, data: bytes, media_type: str) -> Blob:
+    async def put_bytes(self, data: bytes, media_type: str, *, most: int | None = None) -> Blob:
         async def pieces() -> AsyncIterator[bytes]:
             """All at once would be hashed at once, and hold up everyone."""
             for start in range(0, len(data), _CHUNK):
                 yield data[start : start + _CHUNK]
 
-        return await self.put(pieces(), media_type)
+        return await self.put(pieces(), media_type, most=most)
+
+    @reading
+    def check_room(self, most: int) -> Operation[None]:
+        """Before anything is sent in vain."""
+        used = one((yield query("size_of_blobs", user=self._user)), int)
+        if used >= most:
+            raise FilesFull(used=used / MEGABYTE, most=most / MEGABYTE)
 
     @writing
-    def _register(self, blob: Blob) -> Operation[None]:
+    def _register(self, blob: Blob, most: int | None) -> Operation[None]:
         yield query(
             "put_blob",
             user=self._user,
@@ -131,6 +144,11 @@ class Blobs:
             media_type=blob.media_type,
             size=blob.size,
         )
+        if most is not None:
+            # With those that came at the same time.
+            used = one((yield query("size_of_blobs", user=self._user)), int)
+            if used > most:
+                raise FilesFull(used=(used - blob.size) / MEGABYTE, most=most / MEGABYTE)
 
     @reading
     def get(self, blob: BlobId) -> Operation[Blob]:

@@ -118,12 +118,13 @@ class Transfer:
             usage=_objects((yield query("export_usage", session=session)), ExportedUsage),
         )
 
-    async def load(self, text: bytes | bytearray) -> Imported:
+    async def load(self, text: bytes | bytearray, *, most: int | None = None) -> Imported:
         """Take a document in. Again, it changes nothing; and if another user of this store has the
-        session, this one gets it under ids of its own."""
+        session, this one gets it under ids of its own. `most` is what this user's attachments may
+        take with those that it brings."""
         document, named, blobs = await asyncio.to_thread(unpack, text)
         for media_type, data in blobs:
-            await self._blobs.put_bytes(data, media_type)
+            await self._blobs.put_bytes(data, media_type, most=most)
         return await self._insert(document, named)
 
     @writing

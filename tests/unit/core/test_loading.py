@@ -112,6 +112,7 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         "ROOST_LIMITS_SESSION_COST": ".25",
         "ROOST_LIMITS_DAY_TOKENS": "3000000",
         "ROOST_LIMITS_DAY_COST": "12",
+        "ROOST_LIMITS_FILES_MB": "500",
     }
     config = configured(environ=given)
     assert given.keys() == VARIABLES.keys()
@@ -158,6 +159,7 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     assert (limits.turn_tokens, limits.turn_cost) == (1_000_000, 0.5)
     assert (limits.session_tokens, limits.session_cost) == (2_000_000, 0.25)
     assert (limits.day_tokens, limits.day_cost) == (3_000_000, 12)
+    assert limits.files_mb == 500
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "many"])

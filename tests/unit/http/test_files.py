@@ -3,15 +3,20 @@
 import struct
 import zlib
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
 
+from roost.core.config import LimitsConfig
 from roost.core.ids import TurnId, new_user_id
+from roost.core.settings import Count
 from roost.core.users import User
 from roost.http import files
 from roost.testing.models import ModelServer, echo
-from tests.unit.http.served import Client, Served
+from tests.engine import config_for
+from tests.unit.http.served import Client, Served, started
 
 
 def png() -> bytes:
@@ -107,6 +112,34 @@ async def test_upload_that_is_too_large_leaves_nothing(
     assert (await browser.ask("POST", "/api/files", data=b"x" * 10_001))[0] == 413
     blobs = served.engine.folder / "blobs"
     assert [path for path in blobs.rglob("*") if path.is_file()] == []
+
+
+@pytest.fixture
+async def small(folder: Path, server: ModelServer) -> AsyncGenerator[Served]:
+    """With room for a megabyte of files."""
+    limits = LimitsConfig(files_mb=Count(1))
+    config = msgspec.structs.replace(config_for(folder, server), limits=limits)
+    async with started(Served(folder, server, config=config)) as served:
+        yield served
+
+
+async def test_who_is_full_uploads_and_imports_no_more(small: Served) -> None:
+    bob = await small.identities.people.create("Bob")
+    async with small.browser() as browser, small.browser(bob.id) as other:
+        made = await upload(browser, b"x" * 600_000)
+        session = await browser.session()
+        said = {"text": "This", "files": [{"file": made["id"], "name": "x"}]}
+        assert (await browser.post(f"/api/sessions/{session}/turns", said))[0] == 202
+        _, exported = await content(browser, f"/api/sessions/{session}/export")
+        status, problem = await browser.ask("POST", "/api/files", data=b"y" * 600_000)
+        assert (status, problem["type"]) == (507, "urn:roost:files-full")
+        assert problem["detail"].startswith("Your files take 1 MB, and 1 MB is the limit")
+        await upload(other, b"z" * 600_000)
+        status, problem = await other.ask(
+            "POST", "/api/import", data=exported, headers={"Content-Type": "application/json"}
+        )
+        assert (status, problem["type"]) == (507, "urn:roost:files-full")
+        assert (await other.get("/api/sessions"))["sessions"] == []
 
 
 async def test_attached_file_goes_to_the_model_as_what_it_is(

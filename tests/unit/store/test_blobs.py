@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import NotFound, StoreUnavailable
+from roost.core.errors import FilesFull, NotFound, StoreUnavailable
 from roost.core.ids import BlobId, SessionId
 from roost.core.messages import FilePart
 from roost.store.blobs import Blob
@@ -140,3 +140,19 @@ async def test_blob_put_while_it_is_being_forgotten_is_there_afterwards(
         await asyncio.gather(ada.store.upkeep.run(), *puts)
         for data in contents:
             assert await ada.blobs.read_bytes(name_of(data)) == data
+
+
+async def test_blobs_that_come_at_once_take_no_more_than_they_may(
+    ada: Driver, bob: Driver, folder: Path
+) -> None:
+    puts = [ada.blobs.put_bytes(bytes([n]) * 40, "text/plain", most=100) for n in range(5)]
+    outcomes = await asyncio.gather(*puts, return_exceptions=True)
+    kept = [each for each in outcomes if isinstance(each, Blob)]
+    assert len(kept) == 2
+    assert sum(isinstance(each, FilesFull) for each in outcomes) == 3
+    assert len(files(folder)) == 2, "what was refused is gone"
+    await ada.blobs.put_bytes(b"x" * 20, "text/plain", most=100)
+    with pytest.raises(FilesFull, match=r"limits\.files_mb"):
+        await ada.blobs.put_bytes(b"y", "text/plain", most=100)
+    await ada.blobs.put_bytes(b"y", "text/plain")  # an agent's
+    await bob.blobs.put_bytes(b"z" * 100, "text/plain", most=100)

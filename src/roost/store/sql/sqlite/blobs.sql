@@ -6,6 +6,9 @@ ON CONFLICT (user_id, id) DO UPDATE SET used_at = excluded.used_at;
 -- name: get_blob
 SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob;
 
+-- name: size_of_blobs
+SELECT coalesce(sum(size), 0) FROM blobs WHERE user_id = :user;
+
 -- name: touch_blob
 UPDATE blobs SET used_at = :now WHERE user_id = :user AND id = :blob RETURNING 1;
 

@@ -58,5 +58,5 @@ export const sidebar = {
   theme: "Theme",
   connected: "Connected",
   offline: "Offline",
-  account: (name: string) => `Account of ${name}`,
+  account: (name: string, state: string) => `${name} ${state}, account menu`,
 };

@@ -30,8 +30,8 @@ describe("what our tools answer", () => {
   });
 
   test("may end with a note on what was left out", () => {
-    const { notes, hunks } = readDiff("@@ -1,200 +1,200 @@\n-a\n+b\n[398 more lines of the diff]");
-    expect(notes).toEqual(["[398 more lines of the diff]"]);
+    const { rest, hunks } = readDiff("@@ -1,200 +1,200 @@\n-a\n+b\n[398 more lines of the diff]");
+    expect(rest).toEqual(["[398 more lines of the diff]"]);
     expect(hunks[0]!.lines).toHaveLength(2);
   });
 
@@ -79,6 +79,12 @@ describe("words", () => {
   test("are not marked where lines have little in common", () => {
     const { lines } = readDiff("@@ -1 +1 @@\n-import os\n+x = {1: 'completely else'}").hunks[0]!;
     expect(lines.every((line) => line.words.every((word) => !word.changed))).toBe(true);
+  });
+
+  test("are compared also where a line was added behind", () => {
+    const { lines } = readDiff("@@ -1 +1,2 @@\n-epoch: int = 41\n+epoch: int = 42\n+x = 1")
+      .hunks[0]!;
+    expect(lines.map(marks)).toEqual(["epoch: int = [41]", "epoch: int = [42]", "x = 1"]);
   });
 
   test("together are the line", () => {

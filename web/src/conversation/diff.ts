@@ -9,16 +9,23 @@ export type Line = {
   words: Word[];
 };
 export type Hunk = { title: string; lines: Line[] };
-export type Diff = { hunks: Hunk[]; notes: string[]; added: number; removed: number };
+export type Diff = {
+  hunks: Hunk[];
+  /** What is said before the hunks, and after them. */
+  notes: string[];
+  rest: string[];
+  added: number;
+  removed: number;
+};
 
 const HEADER = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)$/;
 const MOST_WORDS = 200;
-const ALIKE = 0.3;
+const ALIKE = 0.4;
 
 /** Reads what our tools answer (a sentence, hunks, perhaps a note on what was left out) as well as
  * a whole patch. Lines outside of hunks that are not headers are notes. */
 export function readDiff(text: string): Diff {
-  const diff: Diff = { hunks: [], notes: [], added: 0, removed: 0 };
+  const diff: Diff = { hunks: [], notes: [], rest: [], added: 0, removed: 0 };
   const lines = text.replace(/\r\n/g, "\n").replace(/\n$/, "").split("\n");
   for (let at = 0; at < lines.length;) {
     const header = HEADER.exec(lines[at]!);
@@ -35,7 +42,7 @@ export function isDiff(text: string): boolean {
 
 function readOther(line: string, diff: Diff): void {
   const isHeader = /^(?:---|\+\+\+|diff |index |new file|deleted file|\\ )/.test(line);
-  if (!isHeader && line.trim()) diff.notes.push(line);
+  if (!isHeader && line.trim()) (diff.hunks.length ? diff.rest : diff.notes).push(line);
 }
 
 /** The counts in the header say where a hunk ends: a removed line may look like a header. */
@@ -64,13 +71,13 @@ function readHunk(
   return at;
 }
 
-/** Marks words in lines that took each other's place: as many removed as added, next to each other. */
+/** Marks words in lines that took each other's place: removed ones, and added ones right after. */
 function compare(lines: Line[]): void {
   for (let at = 0; at < lines.length;) {
     const removed = runOf(lines, at, "removed");
     const added = runOf(lines, at + removed, "added");
-    if (removed === added) {
-      for (let n = 0; n < removed; n++) compareLines(lines[at + n]!, lines[at + removed + n]!);
+    for (let n = 0; n < Math.min(removed, added); n++) {
+      compareLines(lines[at + n]!, lines[at + removed + n]!);
     }
     at += Math.max(1, removed + added);
   }

@@ -3,6 +3,7 @@
 import { t } from "../text/text";
 
 export type Phrase = {
+  does: string;
   doing: string;
   done: string;
   object: string;
@@ -11,7 +12,7 @@ export type Phrase = {
 };
 
 type Given = Record<string, unknown>;
-type Verb = { doing: string; done: string };
+type Verb = { does: string; doing: string; done: string };
 const words = t.conversation.tools;
 
 /** What stands for the whole of a call, by tool; the first that is there. */
@@ -46,9 +47,8 @@ const LONGEST = 300;
 /** `text` may be JSON that is still being written. */
 export function phrase(name: string, text: string): Phrase {
   const given = argumentsOf(text, OBJECTS[name] ?? []);
-  const { doing, done } = verbOf(name, given);
   const object = short(objectOf(name, given));
-  return { doing, done, object, mono: !IN_WORDS.has(name) && !name.startsWith("mcp_") };
+  return { ...verbOf(name, given), object, mono: !IN_WORDS.has(name) && !name.startsWith("mcp_") };
 }
 
 function verbOf(name: string, given: Given): Verb {

@@ -1,6 +1,7 @@
 /** The part of a long list that is in the page: what is near the eye. Nothing that is read moves
  * when something above it comes, goes or grows; at the end, the end stays in view. */
 
+import { untrack } from "svelte";
 import type { Attachment } from "svelte/attachments";
 
 export type Item = { key: string; estimate: number };
@@ -9,7 +10,7 @@ export type Item = { key: string; estimate: number };
 type Anchor = { key: string; element: Element | null; offset: number; inner: number };
 
 /** How far beyond the edges there is something, in pixels. */
-const BEYOND = 1200;
+const BEYOND = 1600;
 /** So near to the end is at the end. */
 const NEAR = 48;
 
@@ -27,7 +28,10 @@ export class Viewport {
   #elements = new Map<string, HTMLElement>();
   #scroller: HTMLElement | null = null;
   #anchor: Anchor | null = null;
+  /** As the page was when it was last looked at. */
   #top = 0;
+  #length = 0;
+  #soon = 0;
   #sizes: ResizeObserver | null = null;
 
   constructor(private nearTop: () => void) {}
@@ -40,9 +44,12 @@ export class Viewport {
       this.#scrolled();
     };
     element.addEventListener("scroll", scrolled, { passive: true });
-    this.#choose();
+    untrack(() => {
+      this.#choose();
+    });
     return () => {
       element.removeEventListener("scroll", scrolled);
+      cancelAnimationFrame(this.#soon);
       this.#sizes?.disconnect();
       this.#sizes = null;
       this.#scroller = null;
@@ -75,13 +82,11 @@ export class Viewport {
     if (this.following) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       if (Math.abs(end - scroller.scrollTop) > 0.5) scroller.scrollTop = end;
-      this.#top = scroller.scrollTop;
-      return;
+    } else {
+      const moved = this.#moved(scroller);
+      if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
     }
-    const moved = this.#moved(scroller);
-    if (Math.abs(moved) < 0.5) return;
-    scroller.scrollTop += moved;
-    this.#top = scroller.scrollTop;
+    this.#note(scroller);
   }
 
   toEnd(): void {
@@ -116,7 +121,7 @@ export class Viewport {
     const offset = element.getBoundingClientRect().top - edge;
     const inner = (this.#elements.get(key)?.getBoundingClientRect().top ?? edge) - edge;
     this.#anchor = { key, element, offset, inner };
-    this.#top = scroller.scrollTop;
+    this.#note(scroller);
   }
 
   /** Where the reader is, to come back to; null at the end. */
@@ -138,22 +143,38 @@ export class Viewport {
       const height = (target as HTMLElement).offsetHeight;
       if (key !== undefined && height) this.#heights.set(key, height);
     }
-    this.#choose();
     this.hold();
+    // What came into the page now would be painted before its size is told.
+    cancelAnimationFrame(this.#soon);
+    this.#soon = requestAnimationFrame(() => {
+      this.#choose();
+    });
   }
 
   #scrolled(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
-    const top = scroller.scrollTop;
-    const left = scroller.scrollHeight - top - scroller.clientHeight;
+    const by = scroller.scrollTop - this.#top;
+    // A page that became shorter moves by itself, which is no wish to leave the end.
+    const shrunk = scroller.scrollHeight < this.#length;
+    // What came or grew since is no part of how far the reader went.
+    if (!this.following) {
+      const moved = this.#moved(scroller) + by;
+      if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
+    }
+    const left = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
     if (left <= NEAR) this.following = true;
-    else if (top < this.#top - 0.5) this.following = false;
-    this.#top = top;
+    else if (by < -0.5 && !shrunk) this.following = false;
     this.isFar = !this.following && left > scroller.clientHeight / 2;
     this.#anchor = this.#look(scroller);
+    this.#note(scroller);
     this.#choose();
-    if (top < BEYOND && this.range.first === 0) this.nearTop();
+    if (scroller.scrollTop < BEYOND && this.range.first === 0) this.nearTop();
+  }
+
+  #note(scroller: HTMLElement): void {
+    this.#top = scroller.scrollTop;
+    this.#length = scroller.scrollHeight;
   }
 
   #height(place: number): number {
@@ -189,7 +210,7 @@ export class Viewport {
       const element = this.#elements.get(key);
       const box = element?.getBoundingClientRect();
       if (!element || !box || box.bottom <= edge) continue;
-      if (n === this.range.first && n > 0 && box.top > edge) break;
+      if (box.top > edge + scroller.clientHeight) break;
       for (const piece of element.querySelectorAll("[data-piece]")) {
         const { top, bottom } = piece.getBoundingClientRect();
         if (bottom > edge)

@@ -54,9 +54,18 @@ def test_sdist_becomes_the_same_wheel_without_building_the_app(wheel: Path, tmp_
     (source,) = (tmp_path / "unpacked").iterdir()
     # Nothing could be built from this.
     (source / "web" / "package-lock.json").write_text("not a lock")
+    assert _needed_to_build(source) == "[]"
     again = _hatch("wheel", source, tmp_path / "again")
     assert _files(again) == _files(wheel)
     assert not (source / "web" / "node_modules").exists()
+
+
+def _needed_to_build(source: Path) -> str:
+    """What pip would bring besides hatchling."""
+    code = "from hatchling import build; print(build.get_requires_for_build_wheel())"
+    command = [sys.executable, "-c", code]
+    asked = subprocess.run(command, cwd=source, check=True, capture_output=True, text=True)
+    return asked.stdout.strip()
 
 
 async def test_installed_wheel_serves_the_app_where_there_is_no_node(

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { Reader, wholeWords } from "./words";
+
+test("a word is shown once it is whole", () => {
+  expect(wholeWords("Hello wor")).toBe("Hello ");
+  expect(wholeWords("Hello world ")).toBe("Hello world ");
+  expect(wholeWords("It is done.")).toBe("It is done.");
+  expect(wholeWords("Hel")).toBe("");
+});
+
+test("scripts without spaces do not wait", () => {
+  const text = "鳥は木の上で休みます鳥は木の上で休みます鳥は木の上で休みます";
+  expect(wholeWords(text)).toBe(text);
+});
+
+test("a reader is told whole sentences, and not too often", () => {
+  const reader = new Reader();
+  expect(reader.next("One sentence. And a ha", 10_000)).toBe("One sentence.");
+  expect(reader.next("One sentence. And a half. More", 11_000)).toBeNull();
+  expect(reader.next("One sentence. And a half. More", 16_000)).toBe("And a half.");
+  expect(reader.rest("One sentence. And a half. More", 16_100)).toBe("More");
+  expect(reader.rest("One sentence. And a half. More", 16_200)).toBeNull();
+});
+
+test("a reader hears no signs and no code, and never a whole book", () => {
+  const reader = new Reader();
+  expect(reader.rest("**Bold** `x`\n```py\ncode()\n```\nEnd", 0)).toBe("Bold x End");
+  expect(new Reader().rest("word ".repeat(1000), 0)?.length).toBeLessThan(410);
+});

@@ -50,6 +50,8 @@ export class OpenSession {
   #end: (() => void) | null = null;
   #waiting: SessionEvent[] = [];
   #older: Promise<void> | null = null;
+  /** Of the messages that are shown. */
+  #epoch: number | null = null;
 
   constructor(readonly id: string) {
     this.#stream = new Stream<SessionEvent>({
@@ -154,13 +156,12 @@ export class OpenSession {
   }
 
   #anew(snapshot: SnapshotView): void {
-    const first = snapshot.messages[0];
-    const kept = first ? this.messages.filter((each) => each.position < first.position) : [];
-    const sameHistory = this.view?.epoch === snapshot.session.epoch;
-    this.messages = sameHistory ? [...kept, ...snapshot.messages] : snapshot.messages;
-    if (!sameHistory) this.rewrites++;
-    if (!sameHistory || !kept.length) this.hasOlder = snapshot.messages.length >= NEWEST;
+    if (this.#epoch !== snapshot.session.epoch) this.rewrites++;
+    const kept = this.#olderThan(snapshot);
+    this.messages = [...kept, ...snapshot.messages];
+    if (!kept.length) this.hasOlder = snapshot.messages.length >= NEWEST;
     this.view = snapshot.session;
+    this.#epoch = snapshot.session.epoch;
     this.#know(snapshot);
     for (const turn of snapshot.queue) this.turns.set(turn.id, turn);
     if (snapshot.turn) this.turns.set(snapshot.turn.id, snapshot.turn);
@@ -171,6 +172,14 @@ export class OpenSession {
     for (const run of snapshot.deltas) this.live?.take(run);
     this.standing = "live";
     this.problem = null;
+  }
+
+  /** What is known from before a snapshot, if it is of the same history and without a gap. */
+  #olderThan({ session, messages }: SnapshotView): MessageView[] {
+    const first = messages[0];
+    if (!first || this.#epoch !== session.epoch) return [];
+    const meets = this.messages.some((each) => each.position >= first.position);
+    return meets ? this.messages.filter((each) => each.position < first.position) : [];
   }
 
   #change(change: ChangedView): void {

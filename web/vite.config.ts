@@ -23,5 +23,11 @@ export default defineConfig({
   },
   // Without this, tests get Svelte's server side.
   resolve: process.env.VITEST ? { conditions: ["browser"] } : {},
-  test: { environment: "jsdom", include: ["src/**/*.test.ts"], passWithNoTests: true },
+  test: {
+    environment: "jsdom",
+    include: ["src/**/*.test.ts"],
+    passWithNoTests: true,
+    // Styles that a test reads as text; others are left out.
+    css: { include: [/\.css\?raw$/] },
+  },
 });

@@ -67,6 +67,13 @@ describe("a message", { timeout: 60_000 }, () => {
     await vi.waitFor(() => expect(page.querySelector("span.tex math")).not.toBeNull(), PATIENT);
   });
 
+  test("offers to draw a large diagram instead of drawing it", () => {
+    const lines = Array.from({ length: 80 }, (_, n) => `  a${n} --> b${n}`).join("\n");
+    const { page } = show({ text: `\`\`\`mermaid\nflowchart LR\n${lines}\n\`\`\`` });
+    expect(page.querySelector(".note button.draw")!.textContent).toBe("Draw it");
+    expect(page.querySelector("pre")!.textContent).toContain("a79 --> b79");
+  });
+
   test("copies code, and says so", async () => {
     const writeText = vi.fn(() => Promise.resolve());
     vi.stubGlobal("navigator", { clipboard: { writeText } });

@@ -2,7 +2,7 @@
 
 import { t } from "../text/text";
 import { announce } from "../ui/announce.svelte";
-import { codeOf } from "./enhance";
+import { codeOf, showDiagram } from "./enhance";
 
 const SHOWN_MS = 2000;
 
@@ -11,6 +11,7 @@ export function onClick(event: MouseEvent): void {
   const box = button?.closest(".code");
   if (!button || !box) return;
   if (button.classList.contains("copy")) void copy(button, codeOf(box).textContent ?? "");
+  if (button.classList.contains("draw")) void showDiagram(box);
   if (button.classList.contains("source")) {
     const shown = box.classList.toggle("with-source");
     button.setAttribute("aria-pressed", String(shown));

@@ -3,8 +3,8 @@
 import mermaid from "mermaid";
 import { onStage, withStyles } from "./stage";
 
-export const LONGEST = 8000;
-const MOST_EDGES = 150;
+const LONGEST = 50_000;
+const MOST_EDGES = 500;
 const MOST_KEPT = 40;
 
 export type Picture = { address: string; width: number; height: number };

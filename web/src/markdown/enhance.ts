@@ -3,7 +3,11 @@
 import { t } from "../text/text";
 import { colour } from "./highlight";
 
-const LONGEST_DIAGRAM = 8000;
+/** Drawing more lines than this takes long enough to be felt, so it waits to be asked for. */
+const MOST_LINES = 60;
+const LONGEST_LINE = 200;
+const MOST_FORMULAS = 300;
+const SLICE_MS = 15;
 
 /** Returns what ends it, for when the block goes. */
 export function enhance(root: HTMLElement): () => void {
@@ -27,8 +31,15 @@ export function codeOf(box: Element): HTMLElement {
 }
 
 async function writeFormulas(elements: HTMLElement[]): Promise<void> {
+  // So many are no text that anyone reads, and would hold up the page.
+  if (elements.length > MOST_FORMULAS) return;
   const { formula } = await import("./math");
+  let start = performance.now();
   for (const element of elements) {
+    if (performance.now() - start > SLICE_MS) {
+      await new Promise((resume) => setTimeout(resume));
+      start = performance.now();
+    }
     const display = element.classList.contains("display");
     const math = formula(element.textContent ?? "", display);
     if (!math || !element.isConnected) continue;
@@ -41,16 +52,26 @@ async function writeFormulas(elements: HTMLElement[]): Promise<void> {
 
 /** Draws them now, and again when the page changes its colours. */
 function drawDiagrams(boxes: HTMLElement[]): () => void {
-  const drawAll = () => boxes.forEach((box) => void showDiagram(box));
+  const drawAll = () => boxes.forEach((box) => (isLarge(box) ? offer(box) : void showDiagram(box)));
   const observer = new MutationObserver(drawAll);
   observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   drawAll();
   return () => observer.disconnect();
 }
 
-async function showDiagram(box: HTMLElement): Promise<void> {
+function isLarge(box: Element): boolean {
+  const lines = (codeOf(box).textContent ?? "").split("\n");
+  return lines.length > MOST_LINES || lines.some((line) => line.length > LONGEST_LINE);
+}
+
+function offer(box: Element): void {
+  if (box.classList.contains("drawn")) return void showDiagram(box);
+  explain(box, t.markdown.diagramLarge);
+  box.querySelector(".note")?.append(" ", button("draw", t.markdown.diagramDraw));
+}
+
+export async function showDiagram(box: Element): Promise<void> {
   const source = codeOf(box).textContent ?? "";
-  if (source.length > LONGEST_DIAGRAM) return explain(box, t.markdown.diagramTooLarge);
   try {
     const { draw } = await import("./diagram");
     const picture = await draw(source);
@@ -60,6 +81,7 @@ async function showDiagram(box: HTMLElement): Promise<void> {
     image.src = picture.address;
     place(box, "diagram", image);
     box.classList.add("drawn");
+    box.querySelector(".note")?.remove();
     if (!box.querySelector("button.source")) box.querySelector(".bar")?.append(sourceButton());
   } catch (problem) {
     explain(box, t.markdown.diagramFailed);
@@ -67,11 +89,11 @@ async function showDiagram(box: HTMLElement): Promise<void> {
   }
 }
 
-function explain(box: HTMLElement, words: string): void {
+function explain(box: Element, words: string): void {
   place(box, "note", document.createTextNode(words));
 }
 
-function place(box: HTMLElement, kind: string, content: Node): void {
+function place(box: Element, kind: string, content: Node): void {
   const known = box.querySelector(`.${kind}`);
   const element = known ?? document.createElement("div");
   element.className = kind;
@@ -80,10 +102,15 @@ function place(box: HTMLElement, kind: string, content: Node): void {
 }
 
 function sourceButton(): HTMLElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "source";
-  button.textContent = t.markdown.diagramSource;
-  button.setAttribute("aria-pressed", "false");
-  return button;
+  const made = button("source", t.markdown.diagramSource);
+  made.setAttribute("aria-pressed", "false");
+  return made;
+}
+
+function button(kind: string, words: string): HTMLElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = kind;
+  made.textContent = words;
+  return made;
 }

@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import tokens from "../style/tokens.css?raw";
+import code from "./code.css?raw";
 import { colour, highlight, highlighted, languageOf, LONGEST } from "./highlight";
 
 describe("languages", () => {
@@ -49,9 +50,8 @@ describe("colours", () => {
 });
 
 describe("contrast", () => {
-  const tokens = readFileSync("src/style/tokens.css", "utf8");
   const [light, dark] = [tokens, tokens.slice(tokens.indexOf('"dark"'))];
-  const used = readFileSync("src/markdown/code.css", "utf8").matchAll(/color: var\(--(\w+)\)/g);
+  const used = code.matchAll(/color: var\(--(\w+)\)/g);
   const names = [...new Set([...used].map((found) => found[1]!))];
 
   test("of every colour of code is 4.5 or more in both themes", () => {

@@ -9,7 +9,7 @@ import { finished, wholeWords } from "./unfinished";
 /** How much is looked at at once, which bounds the work for one block, whatever it holds. */
 const WINDOW = 16_000;
 const LONGEST_CODE = 256_000;
-const MOST_ELEMENTS = 4_000;
+const MOST_ELEMENTS = 3_500;
 const PLAIN_PIECE = 8_000;
 
 export type Block = { key: string; html: string; open: boolean };

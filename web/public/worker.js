@@ -10,6 +10,8 @@ const NOT_OF_THE_APP = /^\/(api|plain|v1)\//;
 self.addEventListener("install", (event) => {
   const fresh = [OFFLINE, ...BESIDE_IT].map((path) => new Request(path, { cache: "reload" }));
   event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(fresh)));
+  // What a page still sends while it goes would be lost on its way through here.
+  event.waitUntil(event.addRoutes?.({ condition: { urlPattern: "/api/*" }, source: "network" }));
   self.skipWaiting();
 });
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from roost.testing.models import Answer, ModelServer
 from roost.workspace.browser import executable
@@ -29,6 +29,9 @@ models = ["model", "other", "small"]
 
 {more}
 """
+PATIENCE = 30_000
+"""Milliseconds: on a busy machine everything takes its time, and none of it is measured here."""
+
 DESK = (1440, 900)
 PHONE = (390, 844)
 
@@ -88,6 +91,7 @@ class Stage:
             color_scheme="dark" if dark else "light",
             has_touch=width < 600,
         )
+        context.set_default_timeout(PATIENCE)
         page = await context.new_page()
         self._listen(page)
         if signed_in:
@@ -113,6 +117,7 @@ async def staged(folder: Path, more: str = "") -> AsyncGenerator[Stage]:
     chromium = executable(os.environ)
     if chromium is None:
         pytest.skip("there is no Chromium")
+    expect.set_options(timeout=PATIENCE)
     async with ModelServer() as model, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=chromium, chromium_sandbox=os.geteuid() != 0

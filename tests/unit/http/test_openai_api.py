@@ -440,6 +440,7 @@ async def test_silence_is_filled_with_comments(program: Client, server: ModelSer
         async with asyncio.timeout(20):
             while await chunks.response.content.readline() != b":\n":
                 pass
+        await (await server.request(0)).stalled()
         server.release()
         assert spoken(await chunks.rest()) == "At last."
 

@@ -47,9 +47,9 @@ export async function command(session: OpenSession | null, pickModel: () => void
     toast(found, { kind: "bad" });
     return;
   }
-  writing.clear();
+  writing.rewrite("");
   const done = await act(found, session, pickModel);
-  if (!done && !writing.text) writing.begin(typed);
+  if (!done && !writing.text) writing.rewrite(typed);
 }
 
 /** Take up the last words that were said. While an answer to them is given, they are said anew. */

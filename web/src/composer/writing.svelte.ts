@@ -78,6 +78,13 @@ export class Writing {
     this.flush();
   }
 
+  /** Other words; the files stay. */
+  rewrite(text: string): void {
+    this.text = text;
+    this.focus++;
+    this.touch();
+  }
+
   /** Write on from words that are there. */
   begin(text: string, editing: string | null = null, files: Attachment[] = []): void {
     this.text = text;
@@ -104,9 +111,9 @@ export class Writing {
     this.#at = draft?.at ?? 0;
   }
 
-  /** Another tab wrote. Where nobody is writing, its words are shown. */
+  /** Another tab wrote. Unless someone is typing here, its words are shown. */
   #told(): void {
-    if (document.hasFocus() || this.#timer !== undefined || this.editing || !this.#key) return;
+    if (this.#timer !== undefined || this.editing || !this.#key) return;
     if (this.attachments.isLoading) return;
     this.#show(readDraft(this.#key));
   }

@@ -12,7 +12,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 function type(writing: Writing, text: string): void {
@@ -73,7 +72,6 @@ test("leaving a tab does not bring back what was written before in it", () => {
 });
 
 test("a tab that nobody writes in shows what was written in another", () => {
-  vi.spyOn(document, "hasFocus").mockReturnValue(false);
   const writing = new Writing();
   writing.open("usr_1", "ses_1");
   saveDraft(ONE, { text: "elsewhere", files: [], at: Date.now() });
@@ -82,7 +80,6 @@ test("a tab that nobody writes in shows what was written in another", () => {
 });
 
 test("a tab that someone writes in keeps their words", () => {
-  vi.spyOn(document, "hasFocus").mockReturnValue(true);
   const writing = new Writing();
   writing.open("usr_1", "ses_1");
   type(writing, "here");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, DAY, duration } from "./time";
+import { ago, DAY, daysBetween, duration, month } from "./time";
 
 const NOON = Date.UTC(2026, 5, 15, 12);
 
@@ -21,4 +21,16 @@ test("a duration has two units at most", () => {
   expect(duration(125_000)).toBe("2 min 5 s");
   expect(duration(3_600_000)).toBe("1 h");
   expect(duration(90_000_000)).toBe("1 d 1 h");
+});
+
+test("a month has its year if that is another one", () => {
+  expect(month(NOON - 40 * DAY, NOON)).toBe("May");
+  expect(month(NOON - 300 * DAY, NOON)).toBe("August 2025");
+});
+
+test("days end at midnight, whatever the hours between", () => {
+  const late = new Date(2026, 2, 28, 23, 59).getTime();
+  expect(daysBetween(late, new Date(2026, 2, 29, 0, 1).getTime())).toBe(1);
+  expect(daysBetween(late, new Date(2026, 2, 30, 23).getTime())).toBe(2);
+  expect(daysBetween(late, late)).toBe(0);
 });

@@ -113,10 +113,9 @@ function search(): void {
 
 /** To the neighbour of the session that is shown, in the order of the sidebar. */
 function step(by: 1 | -1): void {
-  const asking = new Set([...sessions.approvals.values()].map((each) => each.session));
   const all = rowsOf(
     sessions.open.sessions.filter((each) => !sidebar.deleted.has(each.id)),
-    { asking, folded: sidebar.folded, now: Date.now() },
+    { asking: sessions.asking, folded: sidebar.folded, now: Date.now() },
   ).filter((row) => row.kind === "session");
   const at = all.findIndex((row) => row.key === router.session);
   const goal = at < 0 ? all[by > 0 ? 0 : all.length - 1] : all[at + by];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SessionView } from "../api/types";
 import { DAY } from "../lib/time";
-import { dayOf, projectsOf, type Row, rowsOf } from "./rows";
+import { daysUntil, projectsOf, type Row, rowsOf } from "./rows";
 
 const NOW = new Date(2026, 10, 15, 10).getTime();
 
@@ -56,10 +56,12 @@ test("projects come by name, and the work of subagents is not listed", () => {
 
 test("days are those of the calendar, not of 24 hours", () => {
   const late = new Date(2026, 10, 14, 23, 59).getTime();
-  expect(dayOf(late, new Date(2026, 10, 15, 0, 1).getTime())).toBe("Yesterday");
-  expect(dayOf(NOW, NOW)).toBe("Today");
-  expect(dayOf(NOW + DAY, NOW)).toBe("Today");
-  expect(dayOf(NOW - 7 * DAY, NOW)).toBe("Previous 7 days");
-  expect(dayOf(NOW - 8 * DAY, NOW)).toBe("November");
-  expect(dayOf(new Date(2025, 10, 20).getTime(), NOW)).toBe("November 2025");
+  expect(daysUntil(new Date(2026, 10, 15, 0, 1).getTime())(late)).toBe("Yesterday");
+  const dayOf = daysUntil(NOW);
+  expect(dayOf(NOW)).toBe("Today");
+  expect(dayOf(NOW + DAY)).toBe("Today");
+  expect(dayOf(NOW - 7 * DAY)).toBe("Previous 7 days");
+  expect(dayOf(NOW - 8 * DAY)).toBe("November");
+  expect(dayOf(NOW - 9 * DAY)).toBe("November");
+  expect(dayOf(new Date(2025, 10, 20).getTime())).toBe("November 2025");
 });

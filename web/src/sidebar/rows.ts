@@ -1,7 +1,7 @@
 /** The sidebar as a flat list of rows: headings, and the sessions below them. */
 
 import type { SessionView } from "../api/types";
-import { daysBetween, month } from "../lib/time";
+import { month } from "../lib/time";
 import { t } from "../text/text";
 
 export type GroupRow = {
@@ -32,12 +32,13 @@ export function rowsOf(sessions: SessionView[], standing: Standing): Row[] {
   const pinned: Group = { key: "pinned", label: t.sidebar.pinned, sessions: [] };
   const projects = new Map<string, Group>();
   const days = new Map<string, Group>();
+  const dayOf = daysUntil(standing.now);
   for (const session of sessions) {
     if (session.parent?.kind === "subagent") continue;
     if (standing.asking.has(session.id)) asking.sessions.push(session);
     else if (session.pinned) pinned.sessions.push(session);
     else if (session.project) intoProject(projects, session.project, session);
-    else into(days, dayOf(session.active_at, standing.now), session);
+    else into(days, dayOf(session.active_at), session);
   }
   const byName = [...projects.values()].sort((a, b) => a.label.localeCompare(b.label));
   const groups = [asking, pinned, ...byName, ...days.values()];
@@ -49,11 +50,29 @@ export function plainRows(sessions: SessionView[]): Row[] {
   return sessions.map((session) => ({ kind: "session", key: session.id, session }));
 }
 
-export function dayOf(at: number, now: number): string {
-  const days = daysBetween(at, now);
-  if (days <= 0) return t.sidebar.today;
-  if (days === 1) return t.sidebar.yesterday;
-  return days <= 7 ? t.sidebar.lastWeek : month(at, now);
+/** Says of a time which day it belongs to. Ten thousand are asked at once: the calendar is asked
+ * once for each day boundary, and once for each month. */
+export function daysUntil(now: number): (at: number) => string {
+  const today = daysAgo(0, now);
+  const yesterday = daysAgo(1, now);
+  const lastWeek = daysAgo(7, now);
+  const months = new Map<number, string>();
+  return (at) => {
+    if (at >= today) return t.sidebar.today;
+    if (at >= yesterday) return t.sidebar.yesterday;
+    if (at >= lastWeek) return t.sidebar.lastWeek;
+    const date = new Date(at);
+    const key = date.getFullYear() * 12 + date.getMonth();
+    const label = months.get(key) ?? month(at, now);
+    months.set(key, label);
+    return label;
+  };
+}
+
+/** Its first moment. */
+function daysAgo(days: number, now: number): number {
+  const date = new Date(now);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() - days).getTime();
 }
 
 /** Names of all projects that are known. */

@@ -74,7 +74,6 @@ export class SessionList {
     const query = { archived: this.archived, limit: PAGE, ...after };
     return (await call("GET /api/sessions", { query })).sessions;
   }
-
 }
 
 function sorted(sessions: SessionView[]): SessionView[] {
@@ -113,6 +112,16 @@ class Sessions {
     return this.open.sessions.find(is) ?? this.archived.sessions.find(is);
   }
 
+  /** Sessions with a question; one of a subagent is asked in the session that it works for. */
+  get asking(): ReadonlySet<string> {
+    const asking = new Set<string>();
+    for (const { session } of this.approvals.values()) {
+      const parent = this.get(session)?.parent;
+      asking.add(parent?.kind === "subagent" ? parent.session : session);
+    }
+    return asking;
+  }
+
   /** What the server has confirmed. */
   took(session: SessionView): void {
     this.open.take(session);
@@ -143,6 +152,13 @@ class Sessions {
     this.approvals.clear();
     for (const each of approvals) this.approvals.set(each.id, each);
     this.isLoaded = true;
+    await Promise.all(approvals.map((each) => this.#find(each.session)));
+  }
+
+  /** Who waits for an answer is shown, however long ago it was. */
+  async #find(id: string): Promise<void> {
+    if (this.get(id)) return;
+    this.took(await call("GET /api/sessions/{session}", { path: { session: id } }));
   }
 
   #dropped(id: string): void {

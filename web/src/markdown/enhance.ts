@@ -79,7 +79,12 @@ export async function showDiagram(box: Element): Promise<void> {
     const image = new Image(picture.width, picture.height);
     image.alt = t.markdown.diagram;
     image.src = picture.address;
-    place(box, "diagram", image);
+    // Smaller than this its words can't be read; the box scrolls instead.
+    image.style.minWidth = `${Math.round(picture.width * 0.6)}px`;
+    const frame = place(box, "diagram", image);
+    frame.tabIndex = 0;
+    frame.role = "group";
+    frame.ariaLabel = t.markdown.diagram;
     box.classList.add("drawn");
     box.querySelector(".note")?.remove();
     if (!box.querySelector("button.source")) box.querySelector(".bar")?.append(sourceButton());
@@ -93,12 +98,13 @@ function explain(box: Element, words: string): void {
   place(box, "note", document.createTextNode(words));
 }
 
-function place(box: Element, kind: string, content: Node): void {
-  const known = box.querySelector(`.${kind}`);
+function place(box: Element, kind: string, content: Node): HTMLElement {
+  const known = box.querySelector<HTMLElement>(`.${kind}`);
   const element = known ?? document.createElement("div");
   element.className = kind;
   element.replaceChildren(content);
   if (!known) box.querySelector("pre")?.before(element);
+  return element;
 }
 
 function sourceButton(): HTMLElement {

@@ -108,6 +108,7 @@ export const panel = {
     counted: (messages: number, turns: number): string =>
       `${counted(messages, "message", "messages")} in ${counted(turns, "turn", "turns")}`,
     context: "Context",
+    contextUnknown: "Known once the model has answered.",
     filled: (used: string, window: string, share: string): string =>
       `${used} of ${window} tokens, ${share}`,
     tokens: (tokens: string): string => `${tokens} tokens`,

@@ -217,6 +217,7 @@ export const settings = {
       read: "Read only",
       chat: "Read and chat",
       admin: "Everything, as an admin",
+      metrics: "Read the metrics, for Prometheus",
     },
     lasts: "For how long",
     spans: [
@@ -306,7 +307,10 @@ export const settings = {
     bySession: "By session",
     bySessionLead: (n: number): string =>
       `The most expensive of the latest ${counted(n, "session", "sessions")}, over their whole life.`,
-    noSessions: "No session has used anything yet",
+    noSessions: "Nothing is known of any session yet",
+    unknown: "Unknown",
+    noCost: "No cost is known in this time",
+    noCostDetail: "Models without a known price, and those on this machine, count as tokens only.",
   },
   moving: {
     import: "Import",

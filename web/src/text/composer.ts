@@ -23,7 +23,6 @@ export const composer = {
   hintRunning: "Enter waits for this answer, Ctrl+Enter joins it now",
   hintRunningMac: "Enter waits for this answer, ⌘Enter joins it now",
   hintStop: "Esc again stops the answer",
-  hintTouch: "",
 
   editing: "You are changing your last message. What came after it is taken back.",
   stopEditing: "Leave it as it was",
@@ -46,7 +45,6 @@ export const composer = {
 
   // Queue.
   queue: "Waiting to be sent",
-  queueTitle: (number: number) => (number === 1 ? "1 waits" : `${number} wait`),
   position: (number: number) => `Number ${number} in line`,
   steers: "joins the answer at its next step",
   steer: "Send now, into this answer",
@@ -63,7 +61,6 @@ export const composer = {
   searchModels: "Search models",
   noModels: "No model matches.",
   noModelsAtAll: "There is no model yet. Add a provider.",
-  defaultModel: "Default",
   noModel: "No model",
   moreModels: (number: number) => `${number} more. Type to find them.`,
   context: (tokens: string) => `${tokens} context`,
@@ -118,7 +115,6 @@ export const composer = {
   notSent: "Not sent yet",
   notSentDetail: "The page was closed before the server had it.",
   unsent: "Not sent",
-  sending: "Sending",
   putBack: "Put back",
 
   // Commands.

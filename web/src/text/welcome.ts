@@ -20,7 +20,6 @@ export const welcome = {
 
   // The page of a new chat.
   hello: "Hello. This is Roost.",
-  helloNamed: (name: string) => `Hello, ${name}.`,
   helloSentence:
     "Say what you want to know or get done. What you start here goes on when you close the page.",
   greetings: {

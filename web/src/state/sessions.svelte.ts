@@ -145,9 +145,11 @@ class Sessions {
   }
 
   async refresh(): Promise<void> {
-    const pinned = call("GET /api/sessions", { query: { pinned: true, limit: MOST_PINNED } });
-    const { approvals } = await call("GET /api/approvals");
-    await this.open.refresh((await pinned).sessions);
+    const [pinned, { approvals }] = await Promise.all([
+      call("GET /api/sessions", { query: { pinned: true, limit: MOST_PINNED } }),
+      call("GET /api/approvals"),
+    ]);
+    await this.open.refresh(pinned.sessions);
     if (this.archived.sessions.length) await this.archived.refresh();
     this.approvals.clear();
     for (const each of approvals) this.approvals.set(each.id, each);

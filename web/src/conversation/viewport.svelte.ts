@@ -72,6 +72,7 @@ export class Viewport {
   show(items: Item[]): void {
     this.#items = items;
     this.#index = new Map(items.map((each, place) => [each.key, place]));
+    if (this.#anchor && !this.#index.has(this.#anchor.key)) this.#lost();
     this.#choose();
   }
 
@@ -175,6 +176,12 @@ export class Viewport {
   #note(scroller: HTMLElement): void {
     this.#top = scroller.scrollTop;
     this.#length = scroller.scrollHeight;
+  }
+
+  /** What the eye rested on is there no more. */
+  #lost(): void {
+    this.#anchor = this.#scroller && this.#guess(this.#scroller.scrollTop);
+    if (!this.#anchor) this.following = true;
   }
 
   #height(place: number): number {

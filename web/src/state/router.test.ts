@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { pathOf, placeOf, router } from "./router.svelte";
 
 test("every place has an address that leads back to it", () => {
-  for (const path of ["/", "/s/ses_1", "/settings/usage", "/sign-in"]) {
+  for (const path of ["/", "/s/ses_1", "/s/ses_1?m=msg_1", "/settings/usage", "/sign-in"]) {
     expect(pathOf(placeOf(path))).toBe(path);
   }
 });

@@ -57,7 +57,7 @@ class Outbox {
 
   constructor() {
     addEventListener("online", () => {
-      for (const each of this.messages.values()) if (each.problem?.isOffline) void this.retry(each);
+      this.resume();
     });
   }
 
@@ -100,6 +100,11 @@ class Outbox {
     const sent = before.then(() => this.#deliver(outgoing));
     this.#last.set(outgoing.session, sent);
     return sent;
+  }
+
+  /** The server may be reached again. */
+  resume(): void {
+    for (const each of this.messages.values()) if (each.problem?.isOffline) void this.retry(each);
   }
 
   /** Take it back: it has not been said. */

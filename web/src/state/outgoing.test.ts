@@ -31,7 +31,7 @@ beforeEach(() => {
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     const request = { path, body: JSON.parse(String(init.body)) as Record<string, unknown> };
     requests.push(request);
-    return Promise.resolve(answers(request));
+    return Promise.resolve().then(() => answers(request));
   });
 });
 
@@ -90,6 +90,19 @@ test("what was not sent long ago is shown, and sent only if it is wanted", async
   outbox.restore(Date.now() + 11 * MINUTE);
   expect(outbox.of("ses_1")[0]?.problem).not.toBeNull();
   expect(requests.length).toBe(1);
+});
+
+test("what found no server goes out when there is one again", async () => {
+  answers = () => {
+    throw new TypeError("no connection");
+  };
+  await outbox.send({ text: "hello", files: [] }, "ses_1", OPENING, null);
+  expect(outbox.of("ses_1")[0]?.problem?.isOffline).toBe(true);
+  answers = accept;
+  outbox.resume();
+  await vi.waitFor(() => {
+    expect(outbox.messages.size).toBe(0);
+  });
 });
 
 test("nobody sees what another person has not sent", async () => {

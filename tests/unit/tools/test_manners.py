@@ -35,7 +35,8 @@ async def test_tool_of_a_server_asks_unless_it_only_reads(reads_only: bool) -> N
         return ToolOutput.of("done")
 
     offer = Offer("look", "Looks.", {}, reads_only)
-    assert (schema := schema_of("server", offer)) is not None
+    schema = schema_of("server", offer)
+    assert schema is not None
     tool = McpTool("server", offer, schema, call, seconds=1)
     assert manner(tool, local=False) == Manner(asks=not reads_only)
     assert (await tool.intent("{}", context_of())).asks != reads_only

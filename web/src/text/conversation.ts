@@ -157,7 +157,6 @@ export const conversation = {
     reasonHint: "The agent reads it.",
     waiting: (what: string) => `Roost waits for your answer: ${what}`,
     expires: (time: string) => `Without an answer it is denied in ${time}.`,
-    denied: "Denied",
   },
   question: {
     title: "Roost asks",

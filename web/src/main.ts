@@ -1,10 +1,11 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
-import { registerWorker } from "./lib/offline";
+import { registerWorker, reloadWhenReplaced } from "./lib/offline";
 import { settings } from "./state/settings.svelte";
 import "./style/tokens.css";
 import "./style/base.css";
 
+reloadWhenReplaced();
 settings.show();
 const target = document.getElementById("app");
 if (target) mount(App, { target });

@@ -1,7 +1,8 @@
 /** Does what a command says. What came of it is told in a toast, unless it can be seen. */
 
-import { asProblem, Problem } from "../api/client";
-import { about, dollars } from "../lib/numbers";
+import { Problem } from "../api/client";
+import { attempt } from "../lib/attempt";
+import { about, spent } from "../lib/numbers";
 import * as actions from "../state/actions";
 import { layout } from "../state/layout.svelte";
 import { models } from "../state/models.svelte";
@@ -21,18 +22,13 @@ export async function act(
   session: OpenSession | null,
   pickModel: () => void,
 ): Promise<boolean> {
-  try {
-    if (name === "new") router.open(null);
-    else if (name === "help") layout.overlay = "help";
-    else if (name === "sessions") layout.overlay = "palette";
-    else if (name === "model") return await chooseModel(session, argument, pickModel);
-    else if (session) return await done(ACTS[name](session, argument));
-    else return said(t.composer.needsSession);
-    return true;
-  } catch (error) {
-    toast(asProblem(error).message, { kind: "bad" });
-    return false;
-  }
+  if (name === "new") router.open(null);
+  else if (name === "help") layout.overlay = "help";
+  else if (name === "sessions") layout.overlay = "palette";
+  else if (name === "model") return await chooseModel(session, argument, pickModel);
+  else if (session) return (await attempt(done(ACTS[name](session, argument)))) ?? false;
+  else return said(t.composer.needsSession);
+  return true;
 }
 
 async function done(act: Promise<string | void>): Promise<boolean> {
@@ -99,7 +95,8 @@ const ACTS: Record<Exclude<CommandName, "new" | "help" | "sessions" | "model">, 
     const used = session.view?.counters;
     if (!used?.turns) return Promise.resolve(t.composer.nothingUsed);
     const tokens = (used.input_tokens ?? 0) + (used.output_tokens ?? 0);
-    return Promise.resolve(t.composer.used(used.turns, about(tokens), dollars(used.cost ?? 0)));
+    const cost = spent(used) ?? t.composer.costUnknown;
+    return Promise.resolve(t.composer.used(used.turns, about(tokens), cost));
   },
 };
 
@@ -109,11 +106,7 @@ export async function compacted(session: OpenSession, focus = ""): Promise<strin
 }
 
 function offerBack(session: OpenSession, words: string): void {
-  const run = (): void => {
-    actions.restore(session).catch((error: unknown) => {
-      toast(asProblem(error).message, { kind: "bad" });
-    });
-  };
+  const run = (): void => void attempt(actions.restore(session));
   toast(words, { action: { label: t.composer.restore, run } });
 }
 

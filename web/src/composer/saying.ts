@@ -1,6 +1,6 @@
 /** What is written goes out: as a message, as other words for one that was sent, or as a command. */
 
-import { asProblem } from "../api/client";
+import { succeeded } from "../lib/attempt";
 import { edit } from "../state/actions";
 import { outbox } from "../state/outgoing.svelte";
 import { router } from "../state/router.svelte";
@@ -32,12 +32,8 @@ export function say(session: OpenSession | null, steer: boolean): void {
 
 /** The words stay until the server has taken them. */
 export async function sayInstead(session: OpenSession, turn: string): Promise<void> {
-  try {
-    await edit(session, turn, writing.text.trim(), writing.attachments.named);
-    writing.clear();
-  } catch (error) {
-    toast(asProblem(error).message, { kind: "bad" });
-  }
+  const work = edit(session, turn, writing.text.trim(), writing.attachments.named);
+  if (await succeeded(work)) writing.clear();
 }
 
 export async function command(session: OpenSession | null, pickModel: () => void): Promise<void> {

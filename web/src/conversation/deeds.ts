@@ -1,7 +1,7 @@
 /** What can be done to what was said; if it can't, the page says why. */
 
-import { asProblem } from "../api/client";
 import type { Attachment } from "../api/types";
+import { attempt, succeeded } from "../lib/attempt";
 import { copyText } from "../lib/clipboard";
 import * as actions from "../state/actions";
 import { router } from "../state/router.svelte";
@@ -11,17 +11,6 @@ import { announce } from "../ui/announce.svelte";
 import { toast } from "../ui/toasts.svelte";
 
 const words = t.conversation;
-
-/** True if it was done. */
-export async function tried(work: Promise<unknown>): Promise<boolean> {
-  try {
-    await work;
-    return true;
-  } catch (error) {
-    toast(asProblem(error).message, { kind: "bad" });
-    return false;
-  }
-}
 
 export async function copy(text: string): Promise<boolean> {
   const done = await copyText(text);
@@ -35,35 +24,32 @@ export function retry(
   turn: string | null,
   model: string | null = null,
 ): Promise<boolean> {
-  return tried(actions.retry(session, turn, model));
+  return succeeded(actions.retry(session, turn, model));
 }
 
 export function proceed(session: OpenSession): Promise<boolean> {
-  return tried(actions.proceed(session));
+  return succeeded(actions.proceed(session));
 }
 
 export async function takeBack(session: OpenSession, turn: string): Promise<void> {
-  if (!(await tried(actions.undo(session, turn)))) return;
-  const restore = (): void => void tried(actions.restore(session));
+  if (!(await succeeded(actions.undo(session, turn)))) return;
+  const restore = (): void => void attempt(actions.restore(session));
   toast(words.undone, { action: { label: t.common.undo, run: restore } });
 }
 
 export async function restore(session: OpenSession): Promise<void> {
-  if (await tried(actions.restore(session))) toast(words.compaction.undone, { kind: "good" });
+  if (await succeeded(actions.restore(session))) toast(words.compaction.undone, { kind: "good" });
 }
 
 export async function branch(session: OpenSession, message: string): Promise<void> {
-  let made: string | null = null;
-  const work = actions.branch(session, message).then((view) => {
-    made = view.id;
-  });
-  if (!(await tried(work)) || made === null) return;
-  router.open(made);
+  const made = await attempt(actions.branch(session, message));
+  if (!made) return;
+  router.open(made.id);
   toast(words.branched);
 }
 
 export function pin(session: OpenSession, message: string, pinned: boolean): Promise<boolean> {
-  return tried(actions.pin(session, message, pinned));
+  return succeeded(actions.pin(session, message, pinned));
 }
 
 export function sayInstead(
@@ -72,12 +58,10 @@ export function sayInstead(
   text: string,
   files: Attachment[],
 ): Promise<boolean> {
-  return tried(actions.edit(session, turn, text, files));
+  return succeeded(actions.edit(session, turn, text, files));
 }
 
 export async function compact(session: OpenSession): Promise<void> {
-  const work = actions.compact(session, null).then((done) => {
-    toast(done ? words.end.compacted : words.end.nothingToCompact);
-  });
-  await tried(work);
+  const done = await attempt(actions.compact(session, null));
+  if (done !== undefined) toast(done ? words.end.compacted : words.end.nothingToCompact);
 }

@@ -1,8 +1,8 @@
 /** What can't be taken back on the server is done a little later: until then it can be undone here. */
 
-import { asProblem } from "../api/client";
 import { t } from "../text/text";
 import { toast, type Toast } from "../ui/toasts.svelte";
+import { succeeded } from "./attempt";
 
 type Wanted = {
   /** What is said meanwhile, beside "Undo". */
@@ -15,18 +15,18 @@ type Wanted = {
 const waiting = new Set<Toast>();
 
 export function later({ said, run, back }: Wanted): void {
-  const passed = (): void => {
+  const passed = async (): Promise<void> => {
     waiting.delete(shown);
-    run().catch((error: unknown) => {
-      back();
-      toast(asProblem(error).message, { kind: "bad" });
-    });
+    if (!(await succeeded(run()))) back();
   };
   const undo = (): void => {
     waiting.delete(shown);
     back();
   };
-  const shown = toast(said, { action: { label: t.common.undo, run: undo }, passed });
+  const shown = toast(said, {
+    action: { label: t.common.undo, run: undo },
+    passed: () => void passed(),
+  });
   waiting.add(shown);
 }
 

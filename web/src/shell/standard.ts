@@ -1,5 +1,6 @@
 /** The commands that are always there. */
 
+import { attempt } from "../lib/attempt";
 import { cancel } from "../state/actions";
 import { layout } from "../state/layout.svelte";
 import { opened } from "../state/opened.svelte";
@@ -7,7 +8,7 @@ import { router } from "../state/router.svelte";
 import { sessions } from "../state/sessions.svelte";
 import { settings } from "../state/settings.svelte";
 import { rowsOf } from "../sidebar/rows";
-import { attempt, sidebar } from "../sidebar/sidebar.svelte";
+import { sidebar } from "../sidebar/sidebar.svelte";
 import { t } from "../text/text";
 import { type Command, focusComposer, newChat } from "./commands.svelte";
 

@@ -8,10 +8,11 @@ import Pin from "@lucide/svelte/icons/pin";
 import PinOff from "@lucide/svelte/icons/pin-off";
 import Trash from "@lucide/svelte/icons/trash-2";
 import type { SessionView } from "../api/types";
+import { attempt } from "../lib/attempt";
 import { sessions } from "../state/sessions.svelte";
 import { t } from "../text/text";
 import type { MenuItem } from "../ui/menu";
-import { attempt, sidebar } from "./sidebar.svelte";
+import { sidebar } from "./sidebar.svelte";
 
 export function sessionMenu(session: SessionView, rename: () => void): MenuItem[] {
   return [

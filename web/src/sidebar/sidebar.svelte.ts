@@ -3,6 +3,7 @@
 import { SvelteSet } from "svelte/reactivity";
 import { asProblem, call, type Problem } from "../api/client";
 import type { Hit, SessionView } from "../api/types";
+import { attempt } from "../lib/attempt";
 import { debounced } from "../lib/debounced";
 import { later } from "../lib/later";
 import { router } from "../state/router.svelte";
@@ -134,17 +135,6 @@ function kept(): string[] {
 
 export function titleOf(session: { title: string | null }): string {
   return session.title ?? t.common.untitled;
-}
-
-/** Wait for something that has no other place to say that it failed. */
-export async function attempt<T>(doing: Promise<T>): Promise<T | undefined> {
-  try {
-    return await doing;
-  } catch (error) {
-    const { title, detail } = asProblem(error);
-    toast(detail || title, { kind: "bad" });
-    return undefined;
-  }
 }
 
 export const sidebar = new Sidebar();

@@ -33,8 +33,8 @@ async def test_everything_of_a_chat_works_by_keyboard_alone(stage: Stage) -> Non
 
 async def test_help_lists_the_shortcuts(stage: Stage) -> None:
     window = Window(await stage.page())
-    await window.page.keyboard.press("Escape")
-    await window.page.locator("body").press("Shift+?")
+    await window.composer.blur()
+    await window.page.keyboard.press("?")
     dialog = window.page.get_by_role("dialog")
     await expect(dialog).to_contain_text("New chat")
     await window.page.keyboard.press("Escape")

@@ -19,6 +19,10 @@ class Window:
     def conversation(self) -> Locator:
         return self.page.get_by_label("Conversation", exact=True)
 
+    def turn(self, words: str) -> Locator:
+        """What a person said that begins so, and all that came of it."""
+        return self.conversation.get_by_role("article", name=f"You: {words}")
+
     @property
     def sessions(self) -> Locator:
         """The rows of the sidebar's list."""

@@ -1,19 +1,17 @@
 /** What the next message is answered by: chosen here for a new chat, and kept with the session then. */
 
-import { asProblem } from "../api/client";
-import type { ChangeSession, ChangeSettings, NewMessage } from "../api/types";
+import type { ChangeSession, NewMessage } from "../api/types";
+import { attempt } from "../lib/attempt";
 import { models } from "../state/models.svelte";
 import type { Opening } from "../state/outgoing.svelte";
 import type { OpenSession } from "../state/session.svelte";
 import { sessions } from "../state/sessions.svelte";
 import { settings } from "../state/settings.svelte";
-import { toast } from "../ui/toasts.svelte";
+import { type Toolset, toolsets } from "../state/toolsets.svelte";
 
 export type Effort = NonNullable<NewMessage["effort"]> | "auto";
-export type Toolset = NonNullable<ChangeSettings["toolset"]>;
 
 export const EFFORTS: Effort[] = ["auto", "off", "low", "medium", "high"];
-export const TOOLSETS: Toolset[] = ["chat", "files", "terminal", "browser", "full"];
 
 const KEPT = "effort";
 
@@ -47,9 +45,10 @@ class Choice {
     return own ?? settings.view?.model ?? models.list?.default ?? null;
   }
 
-  toolsetOf(session: OpenSession | null): Toolset {
+  /** Undefined as long as the server has not said what there is. */
+  toolsetOf(session: OpenSession | null): Toolset | undefined {
     const own = session ? session.view?.toolset : this.toolset;
-    return known(own) ?? known(settings.view?.toolset) ?? "full";
+    return toolsets.named(own ?? settings.view?.toolset) ?? toolsets.standard;
   }
 
   async setModel(session: OpenSession | null, model: string): Promise<boolean> {
@@ -65,17 +64,9 @@ class Choice {
 }
 
 async function changed(session: OpenSession, change: ChangeSession): Promise<boolean> {
-  try {
-    session.view = await sessions.change(session.id, change);
-    return true;
-  } catch (error) {
-    toast(asProblem(error).message, { kind: "bad" });
-    return false;
-  }
-}
-
-function known(name: string | null | undefined): Toolset | undefined {
-  return TOOLSETS.find((each) => each === name);
+  const view = await attempt(sessions.change(session.id, change));
+  if (view) session.view = view;
+  return view !== undefined;
 }
 
 function knownEffort(name: string | null): Effort {

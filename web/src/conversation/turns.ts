@@ -1,6 +1,6 @@
 /** The history as it is shown: messages by turn, each cut into blocks. */
 
-import type { MessageView } from "../api/types";
+import type { MessageView, TurnView } from "../api/types";
 import type { Live, LivePart } from "../state/live.svelte";
 
 export type Part = MessageView["parts"][number];
@@ -208,4 +208,9 @@ export function wordsKept(group: Group): number {
   const partial = group.messages.filter((each) => each.partial);
   const words = partial.flatMap((each) => textOf(each).split(/\s+/));
   return words.filter(Boolean).length;
+}
+
+/** It ended before its end: there is something to go on with, or to try again. */
+export function isBroken({ state }: TurnView): boolean {
+  return state === "interrupted" || state === "cancelled" || state === "failed";
 }

@@ -32,6 +32,17 @@ export function dollars(nano: number): string {
   }).format(value);
 }
 
+/** What was spent; null if of nothing that was used the price is known. */
+export function spent({
+  cost = 0,
+  unpriced = 0,
+}: {
+  cost?: number;
+  unpriced?: number;
+}): string | null {
+  return unpriced && !cost ? null : dollars(cost);
+}
+
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
 /** How large a file is: "1.2 MB". */

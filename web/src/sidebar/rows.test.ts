@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SessionView } from "../api/types";
 import { DAY } from "../lib/time";
-import { daysUntil, projectsOf, type Row, rowsOf } from "./rows";
+import { daysUntil, type Row, rowsOf } from "./rows";
 
 const NOW = new Date(2026, 10, 15, 10).getTime();
 
@@ -51,7 +51,6 @@ test("projects come by name, and the work of subagents is not listed", () => {
     session("branch", { parent: { session: "z", kind: "branch" } }),
   ];
   expect(names(rowsOf(all, standing))).toEqual(["# attic", "a", "# Zoo", "z", "# Today", "branch"]);
-  expect(projectsOf(all)).toEqual(["attic", "Zoo"]);
 });
 
 test("days are those of the calendar, not of 24 hours", () => {

@@ -75,12 +75,6 @@ function daysAgo(days: number, now: number): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() - days).getTime();
 }
 
-/** Names of all projects that are known. */
-export function projectsOf(sessions: SessionView[]): string[] {
-  const names = new Set(sessions.map((each) => each.project).filter((each) => each !== null));
-  return [...names].sort((a, b) => a.localeCompare(b));
-}
-
 function intoProject(groups: Map<string, Group>, project: string, session: SessionView): void {
   const group = groups.get(project);
   if (group) group.sessions.push(session);

@@ -78,6 +78,12 @@ export async function editQueued(
   await call("PUT /api/sessions/{session}/queue/{turn}", { path, body: { text, files } });
 }
 
+/** Let what waits join the answer that is under way. */
+export async function steerQueued(session: OpenSession, turn: string): Promise<void> {
+  const path = { ...at(session), turn };
+  await call("PUT /api/sessions/{session}/queue/{turn}", { path, body: { steer: true } });
+}
+
 export async function removeQueued(session: OpenSession, turn: string): Promise<void> {
   const path = { ...at(session), turn };
   await call("DELETE /api/sessions/{session}/queue/{turn}", { path });

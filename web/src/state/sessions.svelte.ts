@@ -12,7 +12,8 @@ type FeedEvent = Calls["GET /api/events"]["answer"];
 const PAGE = 100;
 /** After a break as many are read anew; whoever had more scrolls on from there. */
 const AFTER_A_BREAK = 4;
-const MOST_PINNED = 200;
+/** Of those that are pinned, and of those in projects: they stand on top, however old they are. */
+const MOST = 200;
 
 /** One list of sessions, the latest activity first, read page by page. */
 export class SessionList {
@@ -61,8 +62,8 @@ export class SessionList {
   }
 
   add(found: SessionView[]): void {
-    const known = new Set(found.map((each) => each.id));
-    this.sessions = sorted([...this.sessions.filter((each) => !known.has(each.id)), ...found]);
+    const known = new Map([...this.sessions, ...found].map((each) => [each.id, each]));
+    this.sessions = sorted([...known.values()]);
   }
 
   drop(session: string): void {
@@ -145,11 +146,12 @@ class Sessions {
   }
 
   async refresh(): Promise<void> {
-    const [pinned, { approvals }] = await Promise.all([
-      call("GET /api/sessions", { query: { pinned: true, limit: MOST_PINNED } }),
+    const [pinned, filed, { approvals }] = await Promise.all([
+      call("GET /api/sessions", { query: { pinned: true, limit: MOST } }),
+      call("GET /api/sessions", { query: { filed: true, limit: MOST } }),
       call("GET /api/approvals"),
     ]);
-    await this.open.refresh(pinned.sessions);
+    await this.open.refresh([...pinned.sessions, ...filed.sessions]);
     if (this.archived.sessions.length) await this.archived.refresh();
     this.approvals.clear();
     for (const each of approvals) this.approvals.set(each.id, each);

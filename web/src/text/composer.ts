@@ -1,8 +1,6 @@
 /** Words of the composer. */
 
-function amount(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
-}
+import { counted } from "./counted";
 
 export const composer = {
   label: "Message",
@@ -50,7 +48,7 @@ export const composer = {
   steer: "Send now, into this answer",
   editQueued: "Change",
   removeQueued: "Take out",
-  files: (number: number) => amount(number, "file"),
+  files: (number: number) => counted(number, "file"),
   queuedGone: "It has begun already: it can't be changed any more.",
   removed: "Taken out of the line.",
 
@@ -79,18 +77,11 @@ export const composer = {
   },
   toolset: "Tools",
   chooseToolset: (name: string) => `Tools: ${name}`,
-  toolsets: {
-    chat: "Chat",
-    files: "Files",
-    terminal: "Terminal",
-    browser: "Browser",
-    full: "All tools",
-  },
   toolsetHints: {
-    chat: "talks only",
-    files: "reads and writes files",
-    terminal: "files and commands",
-    browser: "reads the web",
+    chat: "looks things up, remembers",
+    files: "chat, and files",
+    terminal: "files, commands, subagents",
+    browser: "chat, and a browser",
     full: "everything there is",
   },
   options: "Options",
@@ -107,7 +98,8 @@ export const composer = {
   ringInput: "Read in all",
   ringOutput: "Written in all",
   ringCost: "Cost",
-  ringUnpriced: (calls: number) => `${amount(calls, "call")} without a known price`,
+  ringUnknownCost: "Unknown",
+  ringUnpriced: (calls: number) => `${counted(calls, "call")} without a known price`,
   ringCompact: "Compact now",
   ringNote: "Roost makes room by itself before it is full.",
 
@@ -119,7 +111,7 @@ export const composer = {
 
   // Commands.
   commands: "Commands",
-  commandCount: (number: number) => amount(number, "command"),
+  commandCount: (number: number) => counted(number, "command"),
   unknownCommand: (name: string, meant: string | null) =>
     `There is no /${name}.${meant ? ` Did you mean /${meant}?` : ""} /help shows what there is.`,
   commandArguments: {
@@ -166,7 +158,8 @@ export const composer = {
   nothingToCompact: "There is nothing to gain: the conversation is short.",
   noSuchModel: (name: string) => `There is no model ${name}.`,
   nothingUsed: "Nothing has been used yet.",
+  costUnknown: "cost unknown",
   used: (turns: number, tokens: string, cost: string) =>
-    `${amount(turns, "turn")}: ${tokens} tokens, ${cost}`,
+    `${counted(turns, "turn")}: ${tokens} tokens, ${cost}`,
   restore: "Restore",
 };

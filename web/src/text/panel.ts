@@ -1,16 +1,6 @@
 /** Words of the panel. */
 
-const TOOLSETS: Record<string, string> = {
-  chat: "Chat",
-  files: "Files",
-  terminal: "Terminal",
-  browser: "Browser",
-  full: "All tools",
-};
-
-function counted(n: number, one: string, many: string): string {
-  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
-}
+import { counted } from "./counted";
 
 export const panel = {
   name: "Session panel",
@@ -21,8 +11,6 @@ export const panel = {
     memory: "Memory",
     info: "Info",
   },
-  /** A toolset by its name; one that nobody knows keeps it. */
-  toolsets: (name: string): string => TOOLSETS[name] ?? name,
   files: {
     path: "Folder",
     workspace: "Workspace",
@@ -70,7 +58,7 @@ export const panel = {
     committed: "Memory has everything that was said.",
     commit: "Remember now",
     outcomes: {
-      committed: (turns: number): string => `Memory has taken ${counted(turns, "turn", "turns")}.`,
+      committed: (turns: number): string => `Memory has taken ${counted(turns, "turn")}.`,
       nothing: (): string => "There was nothing new to remember.",
       failed: (_: number, detail: string): string =>
         `Memory could not take it; it is tried again. ${detail}`,
@@ -106,7 +94,7 @@ export const panel = {
     standard: "Auto",
     efforts: { off: "Off", low: "Low", medium: "Medium", high: "High" },
     counted: (messages: number, turns: number): string =>
-      `${counted(messages, "message", "messages")} in ${counted(turns, "turn", "turns")}`,
+      `${counted(messages, "message")} in ${counted(turns, "turn")}`,
     context: "Context",
     contextUnknown: "Known once the model has answered.",
     filled: (used: string, window: string, share: string): string =>
@@ -119,8 +107,7 @@ export const panel = {
     unknown: "Unknown",
     unused: "No model was asked yet.",
     cached: (share: string): string => `${share} of what was read came from the cache.`,
-    unpriced: (calls: number): string =>
-      `The price of ${counted(calls, "call", "calls")} is not known.`,
+    unpriced: (calls: number): string => `The price of ${counted(calls, "call")} is not known.`,
     branchOf: "Branch of",
     subagentOf: "Works for",
     parent: "Another session",

@@ -1,8 +1,6 @@
 /** Words of the settings. */
 
-function counted(n: number, one: string, many: string): string {
-  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
-}
+import { counted } from "./counted";
 
 export const settings = {
   title: "Settings",
@@ -26,7 +24,6 @@ export const settings = {
     providersLead:
       "Who answers. A change counts from the next turn on; turns that run keep what they have.",
     add: "Add provider",
-    editProvider: (name: string): string => `Edit ${name}`,
     noProviders: "No providers yet",
     noProvidersDetail: "Add one with its key, or a model server of your own.",
     actions: (name: string): string => `Actions for ${name}`,
@@ -72,14 +69,7 @@ export const settings = {
     serverDefault: (name: string | null): string =>
       name ? `The server's default (${name})` : "The server's default",
     toolset: "Tools",
-    serverToolset: "The server's default",
-    toolsets: {
-      chat: "Chat: look things up and remember",
-      files: "Files: chat, and files",
-      terminal: "Terminal: files, commands and subagents",
-      browser: "Browser: chat, and a browser",
-      full: "Everything",
-    },
+    toolsetOption: (name: string, hint: string): string => `${name}: ${hint}`,
   },
   tools: {
     title: "Tools",
@@ -145,7 +135,7 @@ export const settings = {
     drop: "Let go of it",
     dropDetail: (n: number): string =>
       `Memory will never have what ${counted(n, "batch", "batches")} held. The sessions themselves stay as they are.`,
-    dropped: (turns: number): string => `Let go of ${counted(turns, "turn", "turns")}.`,
+    dropped: (turns: number): string => `Let go of ${counted(turns, "turn")}.`,
     unforgotten: (n: number): string =>
       `${counted(n, "deleted session is", "deleted sessions are")} not forgotten yet`,
     contradictions: "These can't both be true",
@@ -295,7 +285,7 @@ export const settings = {
     written: "Tokens written",
     cached: "Read from the cache",
     unpriced: (calls: number): string =>
-      `The price of ${counted(calls, "call", "calls")} is not known; the cost is without ${calls === 1 ? "it" : "them"}.`,
+      `The price of ${counted(calls, "call")} is not known; the cost is without ${calls === 1 ? "it" : "them"}.`,
     empty: "Nothing was used in this time",
     emptyDetail: "Once a model has answered, its tokens and cost show up here.",
     chart: (measure: string): string => `${measure} by day`,
@@ -306,8 +296,7 @@ export const settings = {
     byModel: "By model",
     bySession: "By session",
     bySessionLead: (n: number): string =>
-      `The most expensive of the latest ${counted(n, "session", "sessions")}, over their whole life.`,
-    noSessions: "Nothing is known of any session yet",
+      `The most expensive of the latest ${counted(n, "session")}, over their whole life.`,
     unknown: "Unknown",
     noCost: "No cost is known in this time",
     noCostDetail: "Models without a known price, and those on this machine, count as tokens only.",

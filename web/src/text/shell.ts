@@ -1,4 +1,7 @@
 /** Words of the shell. */
+
+import { counted } from "./counted";
+
 export const shell = {
   sidebar: "Sessions",
   panel: "Panel",
@@ -10,6 +13,7 @@ export const shell = {
   settings: "Settings",
   menu: "Session menu",
   rename: (title: string) => `${title}. Rename`,
+  worksFor: (title: string) => `Works for ${title}`,
   gone: "This session is gone",
   goneDetail: "It was deleted, or the address is wrong.",
   goneAction: "New chat",
@@ -18,12 +22,10 @@ export const shell = {
   back: "Connected again",
   states: {
     loading: "Loading",
-    offline: "Offline",
     running: "Answering",
-    working: (tool: string) => `Answering, uses ${tool}`,
     approval: "Waits for your approval",
     question: "Waits for your answer",
-    queued: (count: number) => (count === 1 ? "1 message waits" : `${count} messages wait`),
+    queued: (number: number) => counted(number, "message waits", "messages wait"),
     archived: "Archived",
     ended: "Ended",
     idle: "Idle",
@@ -40,7 +42,7 @@ export const shell = {
     sessions: "Sessions",
     messages: "In messages",
     none: "Nothing found",
-    count: (count: number) => (count === 1 ? "1 result" : `${count} results`),
+    count: (number: number) => counted(number, "result"),
   },
   help: {
     title: "Keyboard shortcuts",
@@ -66,10 +68,8 @@ export const shell = {
     stop: "Stop the answer",
     settings: "Settings",
     theme: "Switch between light and dark",
-    rename: "Rename this session",
     pin: "Pin or unpin this session",
     archive: "Archive this session",
     archiveView: "Show the archive",
-    signOut: "Sign out",
   },
 };

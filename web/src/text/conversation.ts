@@ -1,7 +1,6 @@
 /** Words of the conversation. */
 
-const many = (count: number, one: string, more: string): string =>
-  `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+import { counted } from "./counted";
 
 /** What a tool does: before it does, meanwhile and afterwards. */
 type Verb = { does: string; doing: string; done: string };
@@ -73,7 +72,6 @@ export const conversation = {
   label: "Conversation",
   tools,
   loading: "Loading the conversation",
-  older: "Loading earlier messages",
   olderFailed: "Earlier messages could not be read.",
   gone: "This session was deleted.",
   goneDetail: "What was said in it can't be read any more.",
@@ -125,11 +123,11 @@ export const conversation = {
   thought: "Thought",
   thoughtFor: (time: string) => `Thought for ${time}`,
 
-  steps: (count: number) => many(count, "step", "steps"),
+  steps: (number: number) => counted(number, "step"),
   output: "Output",
   changes: "Changes",
   noOutput: "It printed nothing.",
-  leftOut: (lines: number) => `Show ${many(lines, "line", "lines")} in between`,
+  leftOut: (lines: number) => `Show ${counted(lines, "line")} in between`,
   exit: (status: number) => `exit ${status}`,
   states: {
     requested: "Next",
@@ -184,7 +182,7 @@ export const conversation = {
     summary: "The summary",
     undo: "Undo",
     undone: "The earlier messages are back.",
-    replaced: (count: number) => many(count, "message", "messages"),
+    replaced: (number: number) => counted(number, "message"),
     roles: { user: "You", assistant: "Roost", tool: "Tools", note: "Note" },
   },
   note: { continued: "Continued" },
@@ -192,7 +190,7 @@ export const conversation = {
   end: {
     interrupted: "Roost stopped while it answered.",
     kept: (words: number) =>
-      words ? `${many(words, "word", "words")} of the answer are kept.` : "Your message is kept.",
+      words ? `${counted(words, "word")} of the answer are kept.` : "Your message is kept.",
     keptOne: "One word of the answer is kept.",
     failed: "There is no whole answer.",
     cancelled: "Stopped.",

@@ -1,4 +1,7 @@
 /** Words around rendered text. */
+
+import { counted } from "./counted";
+
 export const markdown = {
   copy: "Copy",
   copied: "Copied",
@@ -21,7 +24,7 @@ export const markdown = {
     added: "added",
     removed: "removed",
     counts: (added: string, removed: string) => `${added} added, ${removed} removed`,
-    more: (lines: number) => (lines === 1 ? "Show 1 more line" : `Show ${lines} more lines`),
+    more: (lines: number) => `Show ${counted(lines, "more line")}`,
     less: "Show less",
   },
 };

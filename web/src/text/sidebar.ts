@@ -19,7 +19,6 @@ export const sidebar = {
   backToSessions: "Back to sessions",
   empty: "No sessions yet",
   emptyDetail: "What you talk about is kept here.",
-  notLoaded: "Sessions could not be read",
   marks: {
     running: "Answering",
     queued: "Waits to run",
@@ -55,7 +54,6 @@ export const sidebar = {
   settings: "Settings",
   signOut: "Sign out",
   shortcuts: "Keyboard shortcuts",
-  theme: "Theme",
   connected: "Connected",
   offline: "Offline",
   account: (name: string, state: string) => `${name} ${state}, account menu`,

@@ -1,5 +1,7 @@
 /** Words of the first pages: signing in, the welcome, and what it offers. */
 
+import { counted } from "./counted";
+
 export const welcome = {
   // Signing in.
   signIn: "Sign in",
@@ -10,7 +12,7 @@ export const welcome = {
   password: "Password",
   wrong: "The name or the password is not right.",
   tooMany: (seconds: number) =>
-    `That was tried too often. Wait ${seconds} second${seconds === 1 ? "" : "s"}, or use a link.`,
+    `That was tried too often. Wait ${counted(seconds, "second")}, or use a link.`,
   badLink: "This link can't be used",
   badLinkDetail:
     "It was used before, or has expired. Make a new one on the machine that Roost runs on:",

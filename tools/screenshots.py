@@ -47,6 +47,15 @@ _OTHERS = (
 )
 
 
+# Everything that was asked for is there, and two frames have passed.
+_STILL = """() => new Promise((done) => {
+  const look = () => document.querySelector('[aria-busy=true], .skeleton')
+    ? setTimeout(look, 50)
+    : requestAnimationFrame(() => requestAnimationFrame(() => done(null)));
+  document.fonts.ready.then(look);
+})"""
+
+
 async def make(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         async with staged(Path(scratch), _ASKS) as stage:
@@ -109,7 +118,7 @@ async def _settings(stage: Stage, folder: Path) -> None:
 
 async def _picture(page: Page, file: Path) -> None:
     await page.mouse.move(0, 0)
-    await page.wait_for_load_state("networkidle")
+    await page.evaluate(_STILL)
     await page.screenshot(path=file, animations="disabled", caret="hide")
     sys.stdout.write(f"{file.name}\n")
 

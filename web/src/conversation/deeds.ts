@@ -2,22 +2,13 @@
 
 import type { Attachment } from "../api/types";
 import { attempt, succeeded } from "../lib/attempt";
-import { copyText } from "../lib/clipboard";
 import * as actions from "../state/actions";
 import { router } from "../state/router.svelte";
 import type { OpenSession } from "../state/session.svelte";
 import { t } from "../text/text";
-import { announce } from "../ui/announce.svelte";
 import { toast } from "../ui/toasts.svelte";
 
 const words = t.conversation;
-
-export async function copy(text: string): Promise<boolean> {
-  const done = await copyText(text);
-  if (done) announce(words.copied);
-  else toast(words.notCopied, { kind: "bad" });
-  return done;
-}
 
 export function retry(
   session: OpenSession,

@@ -51,7 +51,7 @@ export function codeBox(content: string, info: string): string {
   return (
     `<div class="code"${language && ` data-lang="${language.toLowerCase()}"`}>` +
     `<div class="bar"><span class="lang">${language}</span>` +
-    `<button type="button" class="copy">${t.markdown.copy}</button></div>` +
+    `<button type="button" class="copy">${t.common.copy}</button></div>` +
     `<pre tabindex="0" role="group" dir="ltr" aria-label="${t.markdown.code(language)}">` +
     `<code>${code}</code></pre></div>\n`
   );

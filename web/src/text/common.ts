@@ -10,6 +10,7 @@ export const common = {
   retry: "Retry",
   copy: "Copy",
   copied: "Copied",
+  notCopied: "It could not be copied.",
   done: "Done",
   back: "Back",
   loading: "Loading",

@@ -87,10 +87,7 @@ export const conversation = {
   you: "You",
   roost: "Roost",
   working: "Waiting for the model",
-  copied: "Copied",
-  notCopied: "It could not be copied.",
 
-  copy: "Copy",
   edit: "Edit and send again",
   retry: "Retry",
   retryWith: "Retry with another model",

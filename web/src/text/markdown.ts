@@ -3,9 +3,6 @@
 import { counted } from "./counted";
 
 export const markdown = {
-  copy: "Copy",
-  copied: "Copied",
-  notCopied: "Copying was refused",
   code: (language: string) => (language ? `Code, ${language}` : "Code"),
   table: "Table",
   done: "Done",

@@ -3,8 +3,8 @@
 import type { OpenSession } from "../state/session.svelte";
 import { t } from "../text/text";
 import { announce } from "../ui/announce.svelte";
+import { Reader } from "./reader";
 import { textOf } from "./turns";
-import { Reader } from "./words";
 
 const OFTEN = 1000;
 

@@ -1,17 +1,5 @@
 import { expect, test } from "vitest";
-import { Reader, wholeWords } from "./words";
-
-test("a word is shown once it is whole", () => {
-  expect(wholeWords("Hello wor")).toBe("Hello ");
-  expect(wholeWords("Hello world ")).toBe("Hello world ");
-  expect(wholeWords("It is done.")).toBe("It is done.");
-  expect(wholeWords("Hel")).toBe("");
-});
-
-test("scripts without spaces do not wait", () => {
-  const text = "鳥は木の上で休みます鳥は木の上で休みます鳥は木の上で休みます";
-  expect(wholeWords(text)).toBe(text);
-});
+import { Reader } from "./reader";
 
 test("a reader is told whole sentences, and not too often", () => {
   const reader = new Reader();

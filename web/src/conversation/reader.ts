@@ -1,14 +1,4 @@
-/** Text as it streams: by whole words, and read out by whole sentences. */
-
-/** A word that is longer is shown as it comes: not every script has spaces. */
-const LONGEST_WORD = 24;
-
-export function wholeWords(text: string): string {
-  const from = Math.max(0, text.length - LONGEST_WORD);
-  const open = /[\p{L}\p{N}]+$/u.exec(text.slice(from));
-  if (!open || (open.index === 0 && from > 0)) return text;
-  return text.slice(0, from + open.index);
-}
+/** An answer as a screen reader tells it, while it comes. */
 
 const PAUSE = 5000;
 const MOST = 400;

@@ -1,7 +1,9 @@
 /** Does what a command says. What came of it is told in a toast, unless it can be seen. */
 
 import { Problem } from "../api/client";
+import { clear, compacted, offerBack } from "../conversation/deeds";
 import { attempt } from "../lib/attempt";
+import { download } from "../lib/export";
 import { about, spent } from "../lib/numbers";
 import * as actions from "../state/actions";
 import { layout } from "../state/layout.svelte";
@@ -75,11 +77,8 @@ const ACTS: Record<Exclude<CommandName, "new" | "help" | "sessions" | "model">, 
     await actions.retry(session);
   },
   continue: (session) => actions.proceed(session),
-  compact: (session, focus) => compacted(session, focus),
-  clear: async (session) => {
-    await actions.clear(session);
-    offerBack(session, t.composer.cleared);
-  },
+  compact: compacted,
+  clear,
   branch: async (session) => {
     router.open((await actions.branch(session, null)).id);
   },
@@ -88,7 +87,7 @@ const ACTS: Record<Exclude<CommandName, "new" | "help" | "sessions" | "model">, 
     await sessions.change(session.id, { title });
   },
   export: (session, format) => {
-    save(session.id, format.toLowerCase() === "json" ? "json" : "markdown");
+    download(session.id, format.toLowerCase() === "json" ? "json" : "markdown");
     return Promise.resolve();
   },
   usage: (session) => {
@@ -99,20 +98,3 @@ const ACTS: Record<Exclude<CommandName, "new" | "help" | "sessions" | "model">, 
     return Promise.resolve(t.composer.used(used.turns, about(tokens), cost));
   },
 };
-
-export async function compacted(session: OpenSession, focus = ""): Promise<string> {
-  const gained = await actions.compact(session, focus || null);
-  return gained ? t.composer.compacted : t.composer.nothingToCompact;
-}
-
-function offerBack(session: OpenSession, words: string): void {
-  const run = (): void => void attempt(actions.restore(session));
-  toast(words, { action: { label: t.composer.restore, run } });
-}
-
-function save(session: string, format: "json" | "markdown"): void {
-  const link = document.createElement("a");
-  link.href = `/api/sessions/${session}/export?format=${format}`;
-  link.download = "";
-  link.click();
-}

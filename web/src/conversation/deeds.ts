@@ -23,9 +23,19 @@ export function proceed(session: OpenSession): Promise<boolean> {
 }
 
 export async function takeBack(session: OpenSession, turn: string): Promise<void> {
-  if (!(await succeeded(actions.undo(session, turn)))) return;
-  const restore = (): void => void attempt(actions.restore(session));
-  toast(words.undone, { action: { label: t.common.undo, run: restore } });
+  if (await succeeded(actions.undo(session, turn))) offerBack(session, words.undone);
+}
+
+/** Everything that was said. It throws if it can't be done. */
+export async function clear(session: OpenSession): Promise<void> {
+  await actions.clear(session);
+  offerBack(session, words.cleared);
+}
+
+/** Say what was taken out of the history, with the way back. */
+export function offerBack(session: OpenSession, said: string): void {
+  const run = (): void => void attempt(actions.restore(session));
+  toast(said, { action: { label: t.common.undo, run } });
 }
 
 export async function restore(session: OpenSession): Promise<void> {
@@ -53,6 +63,12 @@ export function sayInstead(
 }
 
 export async function compact(session: OpenSession): Promise<void> {
-  const done = await attempt(actions.compact(session, null));
-  if (done !== undefined) toast(done ? words.end.compacted : words.end.nothingToCompact);
+  const said = await attempt(compacted(session));
+  if (said) toast(said);
+}
+
+/** What came of it, in words. It throws if it can't be done. */
+export async function compacted(session: OpenSession, focus = ""): Promise<string> {
+  const gained = await actions.compact(session, focus || null);
+  return gained ? words.compacted : words.nothingToCompact;
 }

@@ -7,9 +7,11 @@ import FileDown from "@lucide/svelte/icons/file-down";
 import GitBranch from "@lucide/svelte/icons/git-branch";
 import PanelRight from "@lucide/svelte/icons/panel-right";
 import Shrink from "@lucide/svelte/icons/shrink";
-import { address, call } from "../api/client";
+import { call } from "../api/client";
+import { clear, compact } from "../conversation/deeds";
 import { attempt } from "../lib/attempt";
-import { branch, clear, compact, restore } from "../state/actions";
+import { download } from "../lib/export";
+import { branch } from "../state/actions";
 import { layout } from "../state/layout.svelte";
 import { router } from "../state/router.svelte";
 import type { OpenSession } from "../state/session.svelte";
@@ -30,8 +32,8 @@ export function titleMenu(session: OpenSession, rename: () => void): MenuItem[] 
     ...common,
     "separator",
     item(t.sidebar.branch, GitBranch, () => branched(session), isEmpty),
-    item(t.sidebar.compact, Shrink, () => compacted(session), isEmpty),
-    item(t.sidebar.clear, Eraser, () => cleared(session), isEmpty),
+    item(t.sidebar.compact, Shrink, () => compact(session), isEmpty),
+    item(t.sidebar.clear, Eraser, () => clear(session), isEmpty),
     item(t.sidebar.end, CircleStop, () => ended(session), view.ended_at !== null),
     "separator",
     item(t.sidebar.exportMarkdown, FileDown, () => download(session.id, "markdown")),
@@ -64,27 +66,8 @@ async function branched(session: OpenSession): Promise<void> {
   router.open((await branch(session, null)).id);
 }
 
-async function compacted(session: OpenSession): Promise<void> {
-  const isDone = await compact(session, null);
-  toast(isDone ? t.sidebar.compacted : t.sidebar.nothingToCompact);
-}
-
-async function cleared(session: OpenSession): Promise<void> {
-  await clear(session);
-  const run = (): void => void attempt(restore(session));
-  toast(t.sidebar.cleared, { action: { label: t.common.undo, run } });
-}
-
 async function ended(session: OpenSession): Promise<void> {
   const path = { session: session.id };
   sessions.took(await call("POST /api/sessions/{session}/end", { path }));
   toast(t.sidebar.ended);
-}
-
-/** The server names the file. */
-function download(session: string, format: "json" | "markdown"): void {
-  const link = document.createElement("a");
-  link.href = address("/api/sessions/{session}/export", { session }, { format });
-  link.download = "";
-  link.click();
 }

@@ -153,13 +153,9 @@ export const composer = {
   nothingRuns: "Nothing is under way.",
   undone: "Your last message is taken back.",
   restored: "It is back.",
-  cleared: "The conversation is empty.",
-  compacted: "There is room again.",
-  nothingToCompact: "There is nothing to gain: the conversation is short.",
   noSuchModel: (name: string) => `There is no model ${name}.`,
   nothingUsed: "Nothing has been used yet.",
   costUnknown: "cost unknown",
   used: (turns: number, tokens: string, cost: string) =>
     `${counted(turns, "turn")}: ${tokens} tokens, ${cost}`,
-  restore: "Restore",
 };

@@ -112,7 +112,7 @@ class Subagent:
         return NewSession(
             id=self.id,
             origin=ORIGIN,
-            title=" ".join(task.split())[:_TITLE],
+            title=" ".join(task.strip().partition("\n\n")[0].split())[:_TITLE],
             project=caller.project,
             parent=Parent(caller.id, "subagent"),
             config=builder.plan_for(model, instructions, toolset or own).config,

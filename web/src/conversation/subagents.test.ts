@@ -20,5 +20,9 @@ test("a report names its session", () => {
 
 test("before there is a report, the task tells which it is: the latest of its name", () => {
   expect(childOf(sessions, JSON.stringify({ task: long }), "")?.id).toBe("ses_3");
+  const task = `${long}\n\nOnly of text files.`;
+  expect(childOf(sessions, JSON.stringify({ task, background: "It is old." }), "")?.id).toBe(
+    "ses_3",
+  );
   expect(childOf(sessions, JSON.stringify({ task: "Never asked" }), "")).toBeNull();
 });

@@ -10,7 +10,7 @@ export function finished(session: OpenSession): number {
 }
 
 /** Do something every `ms` while the page is seen. What is given back ends it. */
-export function whileSeen(run: () => void, ms: number): () => void {
+export function repeated(run: () => void, ms: number): () => void {
   const timer = setInterval(() => {
     if (!document.hidden) run();
   }, ms);

@@ -2,6 +2,7 @@
  * another's: the words written last count. */
 
 import type { Attachment } from "../api/types";
+import { parsed } from "./parsed";
 
 /** A file that is on the server already. */
 export type DraftFile = Attachment & { media_type: string; size: number };
@@ -17,14 +18,14 @@ export function draftKey(user: string, session: string | null): string {
 }
 
 export function readDraft(key: string, now = Date.now()): Draft | null {
-  const draft = parsed(localStorage.getItem(key));
+  const draft = keptAt(key);
   if (!draft || now - draft.at > LAST) return null;
   return now - draft.at > FILES_LAST ? { ...draft, files: [] } : draft;
 }
 
 /** False if what is kept was written later than this. An empty one takes the place of another. */
 export function saveDraft(key: string, draft: Draft): boolean {
-  const kept = parsed(localStorage.getItem(key));
+  const kept = keptAt(key);
   if (kept && kept.at > draft.at) return false;
   if (!draft.text && !draft.files.length) localStorage.removeItem(key);
   else keep(key, draft);
@@ -46,12 +47,8 @@ function keep(key: string, draft: Draft): void {
   }
 }
 
-function parsed(text: string | null): Draft | null {
-  try {
-    const found = JSON.parse(text ?? "null") as Partial<Draft> | null;
-    if (typeof found?.text !== "string" || typeof found.at !== "number") return null;
-    return { text: found.text, files: found.files ?? [], at: found.at };
-  } catch {
-    return null;
-  }
+function keptAt(key: string): Draft | null {
+  const found = parsed<Partial<Draft>>(localStorage.getItem(key));
+  if (typeof found?.text !== "string" || typeof found.at !== "number") return null;
+  return { text: found.text, files: found.files ?? [], at: found.at };
 }

@@ -6,6 +6,7 @@ import type { Hit, SessionView } from "../api/types";
 import { attempt } from "../lib/attempt";
 import { debounced } from "../lib/debounced";
 import { later } from "../lib/later";
+import { parsed } from "../lib/parsed";
 import { router } from "../state/router.svelte";
 import { sessions } from "../state/sessions.svelte";
 import { t } from "../text/text";
@@ -125,12 +126,8 @@ class Sidebar {
 }
 
 function kept(): string[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem("folded") ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
-  } catch {
-    return [];
-  }
+  const found = parsed<unknown>(localStorage.getItem("folded"));
+  return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
 }
 
 export function titleOf(session: { title: string | null }): string {

@@ -1,6 +1,6 @@
 /** Who is signed in here. */
 
-import { call, hooks, Problem } from "../api/client";
+import { asProblem, call, hooks, type Problem } from "../api/client";
 import type { Me, SignInBody } from "../api/types";
 
 class Identity {
@@ -23,8 +23,8 @@ class Identity {
     try {
       this.who = await call("GET /api/me");
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      if (error.status !== 401) this.problem = error;
+      const problem = asProblem(error);
+      if (problem.status !== 401) this.problem = problem;
     }
   }
 

@@ -4,6 +4,7 @@
 import { SvelteMap } from "svelte/reactivity";
 import { asProblem, call, Problem } from "../api/client";
 import type { Attachment, NewMessage } from "../api/types";
+import { parsed } from "../lib/parsed";
 import { t } from "../text/text";
 import { newId } from "./ids";
 import { me } from "./me.svelte";
@@ -163,7 +164,7 @@ function keptOnes(): Kept[] {
   const mine = keyOf("");
   return Object.keys(localStorage)
     .filter((key) => key.startsWith(mine))
-    .map((key) => JSON.parse(localStorage.getItem(key) ?? "null") as Kept | null)
+    .map((key) => parsed<Kept>(localStorage.getItem(key)))
     .filter((kept) => kept !== null)
     .sort((a, b) => a.at - b.at);
 }

@@ -119,3 +119,12 @@ test("a session that is there is not opened again", async () => {
   await outbox.send({ text: "hi", files: [] }, "ses_there", OPENING, null);
   expect(requests.map((each) => each.path)).toEqual(["/api/sessions/ses_there/turns"]);
 });
+
+test("what is kept and can't be read keeps nothing else from being sent", async () => {
+  answers = () => json({}, 503);
+  await outbox.send({ text: "hello", files: [] }, "ses_1", OPENING, null);
+  outbox.messages.clear();
+  localStorage.setItem("outgoing:usr_1:trn_broken", "{");
+  outbox.restore(Date.now() + 11 * MINUTE);
+  expect(outbox.of("ses_1").map((each) => each.wanted.text)).toEqual(["hello"]);
+});

@@ -1,6 +1,6 @@
 /** Files that will go with the message that is being written. */
 
-import { asProblem, upload } from "../api/client";
+import { address, asProblem, upload } from "../api/client";
 import type { Attachment } from "../api/types";
 import type { DraftFile } from "../lib/drafts";
 import { bytes } from "../lib/numbers";
@@ -12,7 +12,7 @@ export const LARGEST = 100 << 20;
 
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
-export class AttachedFile {
+class AttachedFile {
   /** How much of it has arrived, 0 to 1. */
   part = $state(0);
   kept: DraftFile | null = $state.raw(null);
@@ -73,7 +73,7 @@ export class Attachments {
     this.files = kept.map((file) => {
       const made = new AttachedFile(file.name, file.size, null);
       made.kept = file;
-      if (PICTURE.test(file.media_type)) made.preview = contentOf(file.file, file.name);
+      if (PICTURE.test(file.media_type)) made.preview = contentOf(file);
       return made;
     });
   }
@@ -130,8 +130,8 @@ export class Attachments {
   }
 }
 
-export function contentOf(file: string, name: string): string {
-  return `/api/files/${file}/content?${new URLSearchParams({ name })}`;
+function contentOf({ file, name }: DraftFile): string {
+  return address("/api/files/{file}/content", { file }, { name });
 }
 
 /** What was dropped, and whether a folder was among it: a browser gives that as an empty file. */

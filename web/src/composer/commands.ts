@@ -2,7 +2,7 @@
 
 import { t } from "../text/text";
 
-export const NAMES = [
+const NAMES = [
   "new",
   "sessions",
   "stop",

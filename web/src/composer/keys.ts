@@ -4,7 +4,7 @@ export type Pressed = Pick<
   KeyboardEvent,
   "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey" | "isComposing" | "keyCode"
 >;
-export type Meaning = "send" | "steer" | "recall" | null;
+type Meaning = "send" | "steer" | "recall" | null;
 export type Moment = { touch: boolean; empty: boolean; runs: boolean };
 
 /** While an input method composes, Enter takes its word. Safari ends the composition first, and

@@ -1,6 +1,6 @@
 /** A unified diff, read into lines with their numbers and with the words that differ. */
 
-export type Word = { text: string; changed: boolean };
+type Word = { text: string; changed: boolean };
 export type Line = {
   kind: "same" | "added" | "removed";
   /** Its number in the file before and after, where it is in it. */
@@ -34,10 +34,6 @@ export function readDiff(text: string): Diff {
   }
   for (const { lines } of diff.hunks) compare(lines);
   return diff;
-}
-
-export function isDiff(text: string): boolean {
-  return /^@@+ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.test(text);
 }
 
 function readOther(line: string, diff: Diff): void {

@@ -6,7 +6,7 @@ const TAIL = 24;
 const WORTH = 8;
 const WIDEST = 2000;
 
-export type Excerpt = { head: string; hidden: number; tail: string };
+type Excerpt = { head: string; hidden: number; tail: string };
 
 export function excerpt(text: string): Excerpt {
   const lines = text.replace(/\n$/, "").split("\n").map(narrow);

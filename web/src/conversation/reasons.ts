@@ -1,7 +1,7 @@
 /** Why a turn stopped short, as the server writes it: "code: words". */
 
 export type Help = "settings" | "compact" | null;
-export type Reason = { code: string; words: string; help: Help };
+type Reason = { code: string; words: string; help: Help };
 
 const HELP: Record<string, Help> = {
   "key-refused": "settings",

@@ -2,7 +2,7 @@
 
 import { t } from "../text/text";
 
-export type Phrase = {
+type Phrase = {
   does: string;
   doing: string;
   done: string;

@@ -4,7 +4,7 @@ import type { MessageView, TurnView } from "../api/types";
 import type { Live, LivePart } from "../state/live.svelte";
 
 export type Part = MessageView["parts"][number];
-export type ResultPart = Extract<Part, { kind: "tool_result" }>;
+type ResultPart = Extract<Part, { kind: "tool_result" }>;
 export type AttachedPart = Extract<Part, { kind: "image" | "file" }>;
 
 type Base = { key: string; message: MessageView | null };

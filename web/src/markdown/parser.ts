@@ -45,7 +45,7 @@ rules.task = (tokens, at) => {
 
 export { parser };
 
-export function codeBox(content: string, info: string): string {
+function codeBox(content: string, info: string): string {
   const language = /^[\w+#.-]{1,32}/.exec(info.trim())?.[0] ?? "";
   const code = escapeHtml(content.replace(/\n$/, ""));
   return (

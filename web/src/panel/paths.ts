@@ -1,6 +1,6 @@
 /** Paths of a workspace, as the browser of files walks them. "" is the workspace itself. */
 
-export type Crumb = { name: string; path: string };
+type Crumb = { name: string; path: string };
 
 export function join(folder: string, name: string): string {
   return folder ? `${folder}/${name}` : name;

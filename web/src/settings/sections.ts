@@ -26,7 +26,7 @@ export type Section = {
 
 const names = t.settings.sections;
 
-export const SECTIONS: Section[] = [
+const SECTIONS: Section[] = [
   { id: "models", label: names.models, icon: Cpu, load: () => import("./models/Models.svelte") },
   { id: "tools", label: names.tools, icon: Wrench, load: () => import("./tools/Tools.svelte") },
   { id: "memory", label: names.memory, icon: Brain, load: () => import("./memory/Memory.svelte") },

@@ -1,6 +1,6 @@
 /** Finding names by some of their letters, in order. */
 
-export type Match = { score: number; marks: [number, number][] };
+type Match = { score: number; marks: [number, number][] };
 
 const CONSECUTIVE = 8;
 const WORD_START = 6;

@@ -13,7 +13,7 @@ export type GroupRow = {
   isOpen: boolean;
   count: number;
 };
-export type SessionRow = { kind: "session"; key: string; session: SessionView; project?: string };
+type SessionRow = { kind: "session"; key: string; session: SessionView; project?: string };
 export type Row = GroupRow | SessionRow;
 
 export type Standing = {

@@ -2,7 +2,7 @@
 
 const AROUND = 8;
 
-export type Seen = { scrolled: number; height: number; row: number };
+type Seen = { scrolled: number; height: number; row: number };
 
 /** From `first` up to, not with, `end`. */
 export function windowOf(count: number, { scrolled, height, row }: Seen): [number, number] {

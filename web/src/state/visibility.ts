@@ -3,16 +3,17 @@
 
 import type { Stream } from "../api/stream";
 
-const streams = new Set<Stream<{ kind: string }>>();
+type AnyStream = Pick<Stream<never>, "open" | "close" | "hurry">;
+
+const streams = new Set<AnyStream>();
 
 /** Keep a stream open while the page is seen. What is given back ends that. */
-export function whileSeen<E extends { kind: string }>(stream: Stream<E>): () => void {
-  const one = stream as unknown as Stream<{ kind: string }>;
-  streams.add(one);
-  if (!document.hidden) one.open();
+export function whileSeen(stream: AnyStream): () => void {
+  streams.add(stream);
+  if (!document.hidden) stream.open();
   return () => {
-    streams.delete(one);
-    one.close();
+    streams.delete(stream);
+    stream.close();
   };
 }
 

@@ -1,6 +1,6 @@
 /** Short words at the edge of the page, that go by themselves. */
 
-export type ToastAction = { label: string; run: () => void };
+type ToastAction = { label: string; run: () => void };
 
 type Options = {
   kind?: "info" | "good" | "bad";

@@ -2,7 +2,7 @@
 
 import type { Rule } from "../../api/types";
 
-export type Parsed = { tool: string; pattern: string | null };
+type Parsed = { tool: string; pattern: string | null };
 
 /** Null if the server would refuse it. */
 export function parse(text: string): Parsed | null {
@@ -18,7 +18,7 @@ export function written(rule: Pick<Rule, "tool" | "pattern">): string {
 }
 
 /** What a rule is about: a tool, exactly one thing, or what a pattern matches. */
-export type Reach = "tool" | "exact" | "pattern";
+type Reach = "tool" | "exact" | "pattern";
 
 export function reach(rule: Pick<Rule, "pattern">): Reach {
   if (rule.pattern === null) return "tool";

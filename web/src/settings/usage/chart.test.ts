@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Used } from "../../api/types";
-import { bars, DAY, labelled, models, pieces, ticks, totals } from "./chart";
+import { DAY } from "../../lib/time";
+import { bars, labelled, models, pieces, ticks, totals } from "./chart";
 
 const TODAY = 20_000 * DAY;
 

@@ -1,8 +1,7 @@
 /** What a chart of usage shows, worked out before anything is drawn. */
 
 import type { Used, UsedOnDay } from "../../api/types";
-
-export const DAY = 86_400_000;
+import { DAY } from "../../lib/time";
 
 /** Tokens read and written, or what they cost. */
 export type Measure = "tokens" | "cost";
@@ -11,7 +10,7 @@ export function measured(used: Used, measure: Measure): number {
   return measure === "cost" ? used.cost : used.input_tokens + used.output_tokens;
 }
 
-export type Slice = { model: string; value: number };
+type Slice = { model: string; value: number };
 export type Bar = { day: number; total: number; slices: Slice[] };
 
 /** One bar for each of the last days, those without use included; the largest models at the bottom. */
@@ -64,7 +63,7 @@ function sum(used: readonly Used[], measure: Measure): number {
   return used.reduce((all, each) => all + measured(each, measure), 0);
 }
 
-export type Totals = {
+type Totals = {
   calls: number;
   input: number;
   output: number;

@@ -1,10 +1,12 @@
 /** Which models can be asked. */
 
-import { call } from "../api/client";
+import { asProblem, call, type Problem } from "../api/client";
 import type { ModelList, Offered } from "../api/types";
 
 class Models {
   list: ModelList | null = $state.raw(null);
+  /** Why the list could not be read, if it could not. */
+  problem: Problem | null = $state.raw(null);
 
   get offered(): Offered[] {
     return this.list?.models ?? [];
@@ -15,7 +17,13 @@ class Models {
   }
 
   async load(): Promise<void> {
-    this.list = await call("GET /api/models");
+    this.problem = null;
+    try {
+      this.list = await call("GET /api/models");
+    } catch (error) {
+      this.problem = asProblem(error);
+      throw error;
+    }
   }
 }
 

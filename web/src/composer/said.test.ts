@@ -26,9 +26,10 @@ function turn(id: string, text: string): TurnView {
   };
 }
 
-function message(id: string, role: MessageView["role"], of: string): MessageView {
-  const rest = { parts: [], partial: false, pinned: false, position: 0, created_at: 0 };
-  return { id, role, turn: of, ...rest };
+function message(role: MessageView["role"], of: string, text: string): MessageView {
+  const parts: MessageView["parts"] = [{ kind: "text", text }];
+  const rest = { partial: false, pinned: false, position: 0, created_at: 0 };
+  return { id: `msg_${text}`, role, turn: of, parts, ...rest };
 }
 
 test("words and files can be said again, what Roost added is left out", () => {
@@ -43,14 +44,14 @@ test("words and files can be said again, what Roost added is left out", () => {
 });
 
 test("the last turn is the one whose words stand last in the history", () => {
-  const turns = [turn("trn_1", "first"), turn("trn_2", "second"), turn("trn_3", "waits")];
   const messages = [
-    message("m1", "user", "trn_1"),
-    message("m2", "user", "trn_2"),
-    message("m3", "assistant", "trn_2"),
+    message("user", "trn_1", "first"),
+    message("user", "trn_2", "second"),
+    message("user", "trn_2", "joined it"),
+    message("assistant", "trn_2", "answer"),
   ];
-  expect(lastTurn(turns, messages)?.said.text).toBe("second");
-  expect(lastTurn(turns, [])).toBeNull();
+  expect(lastTurn(messages)).toEqual({ turn: "trn_2", said: { text: "second", files: [] } });
+  expect(lastTurn([])).toBeNull();
 });
 
 test("a line of a list has the first words, or the names of the files", () => {

@@ -2,7 +2,7 @@
 
 import type { Attachment, MessageView, TurnView } from "../api/types";
 
-type Part = TurnView["parts"][number];
+type Part = MessageView["parts"][number];
 
 export type Said = { text: string; files: Attachment[] };
 
@@ -18,16 +18,13 @@ export function saidIn(parts: Part[]): Said {
   return { text: texts.join("\n\n"), files };
 }
 
-/** The turn that a person began last, of those whose words are known. */
-export function lastTurn(
-  turns: Iterable<TurnView>,
-  messages: MessageView[],
-): { turn: TurnView; said: Said } | null {
-  const spoken = messages.findLast((each) => each.role === "user" && each.turn !== null);
-  for (const turn of turns) {
-    if (turn.id === spoken?.turn) return { turn, said: saidIn(turn.parts) };
-  }
-  return null;
+/** The turn that a person began last, and the words it began with: what was said later joined it.
+ * The server has them in the message; in the turn it leaves them out. */
+export function lastTurn(messages: MessageView[]): { turn: string; said: Said } | null {
+  const spoken = messages.filter((each) => each.role === "user");
+  const turn = spoken.findLast((each) => each.turn !== null)?.turn;
+  const opening = spoken.find((each) => each.turn === turn);
+  return turn && opening ? { turn, said: saidIn(opening.parts) } : null;
 }
 
 /** What waits, in the order in which it is heard: what joins the turn that runs comes first. The first

@@ -50,7 +50,7 @@ export async function command(session: OpenSession | null, pickModel: () => void
 
 /** Take up the last words that were said. While an answer to them is given, they are said anew. */
 export function recall(session: OpenSession): void {
-  const last = lastTurn(session.turns.values(), session.messages);
+  const last = lastTurn(session.messages);
   if (!last) return;
-  writing.begin(last.said.text, session.current ? null : last.turn.id, last.said.files);
+  writing.begin(last.said.text, session.current ? null : last.turn, last.said.files);
 }

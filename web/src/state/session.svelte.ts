@@ -13,6 +13,7 @@ import type {
   SnapshotView,
   TurnView,
 } from "../api/types";
+import { Frames } from "./frames";
 import { Live } from "./live.svelte";
 import { whileSeen } from "./visibility";
 
@@ -48,7 +49,9 @@ export class OpenSession {
 
   #stream: Stream<SessionEvent>;
   #end: (() => void) | null = null;
-  #waiting: SessionEvent[] = [];
+  #frames = new Frames<SessionEvent>((event) => {
+    this.#take(event);
+  });
   #older: Promise<void> | null = null;
   /** Of the messages that are shown. */
   #epoch: number | null = null;
@@ -57,7 +60,7 @@ export class OpenSession {
     this.#stream = new Stream<SessionEvent>({
       address: (after) => address("/api/sessions/{session}/events", { session: id }, { after }),
       take: (event) => {
-        this.#wait(event);
+        this.#frames.push(event);
       },
       changed: (state, problem) => {
         if (state === "refused" && problem) this.#refuse(problem);
@@ -114,24 +117,6 @@ export class OpenSession {
     );
   }
 
-  // Events are applied once a frame: what comes faster than it can be seen costs no more.
-
-  #wait(event: SessionEvent): void {
-    this.#waiting.push(event);
-    if (this.#waiting.length > 1) return;
-    if (document.hidden) this.#apply();
-    else
-      requestAnimationFrame(() => {
-        this.#apply();
-      });
-  }
-
-  #apply(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const event of waiting) this.#take(event);
-  }
-
   #take(event: SessionEvent): void {
     switch (event.kind) {
       case "snapshot":
@@ -156,7 +141,10 @@ export class OpenSession {
   }
 
   #anew(snapshot: SnapshotView): void {
-    if (this.#epoch !== snapshot.session.epoch) this.rewrites++;
+    if (this.#epoch !== snapshot.session.epoch) {
+      this.rewrites++;
+      if (this.#epoch !== null) this.#forget();
+    }
     const kept = this.#olderThan(snapshot);
     this.messages = [...kept, ...snapshot.messages];
     if (!kept.length) this.hasOlder = snapshot.messages.length >= NEWEST;
@@ -172,6 +160,11 @@ export class OpenSession {
     for (const run of snapshot.deltas) this.live?.take(run);
     this.standing = "live";
     this.problem = null;
+  }
+
+  /** The history is another one: what belonged to the old one is of no use. */
+  #forget(): void {
+    for (const known of [this.turns, this.calls, this.approvals, this.streamed]) known.clear();
   }
 
   /** What is known from before a snapshot, if it is of the same history and without a gap. */

@@ -210,7 +210,9 @@ test("after a long break nothing is missing in between", async () => {
 });
 
 test("a rewritten history is read anew: what it replaced is not shown", async () => {
-  await tell(snapshot([message(1, "user", "a"), message(2, "assistant", "b")]));
+  const failed = { turns: [turn("failed", "trn_0")] };
+  await tell(snapshot([message(1, "user", "a"), message(2, "assistant", "b")], failed));
+  expect(open.turns.size).toBe(1);
   const rewrite = changed([{ kind: "rewrite", epoch: 1, reason: "compaction" }], {
     session: session(1),
   });
@@ -221,6 +223,7 @@ test("a rewritten history is read anew: what it replaced is not shown", async ()
   });
   await tell(snapshot([message(2, "note", "summary")], { session: session(1) }));
   expect(texts()).toEqual(["summary"]);
+  expect(open.turns.size).toBe(0);
 });
 
 test("a session that is deleted is gone", async () => {

@@ -2,7 +2,7 @@
 
 import { address } from "../api/client";
 
-export type Format = "markdown" | "json";
+type Format = "markdown" | "json";
 
 export function exportAddress(session: string, format: Format): string {
   return address("/api/sessions/{session}/export", { session }, { format });

@@ -76,15 +76,27 @@ class Stage:
     async def close(self) -> None:
         await self._running.aclose()
 
-    async def link(self) -> str:
-        """One that signs in."""
-        made = await self._roost("user", "link", "--config", str(self._config))
+    async def link(self, user: str | None = None) -> str:
+        """One that signs in, the owner or someone else."""
+        return await self._users("link", *([user] if user else []))
+
+    async def add_user(self, name: str) -> str:
+        """A member; the answer is a link that signs them in."""
+        return await self._users("add", name)
+
+    async def _users(self, *arguments: str) -> str:
+        made = await self._roost("user", *arguments, "--config", str(self._config))
         return next(word for word in made.out.split() if "#" in word)
 
     async def page(
-        self, *, size: tuple[int, int] = DESK, dark: bool = False, signed_in: bool = True
+        self,
+        *,
+        size: tuple[int, int] = DESK,
+        dark: bool = False,
+        signed_in: bool = True,
+        user: str | None = None,
     ) -> Page:
-        """A window of a browser of its own."""
+        """A window of a browser of its own, of the owner if it is nobody else's."""
         width, height = size
         context = await self._browser.new_context(
             viewport={"width": width, "height": height},
@@ -95,7 +107,7 @@ class Stage:
         page = await context.new_page()
         self._listen(page)
         if signed_in:
-            await page.goto(await self.link())
+            await page.goto(await self.link(user))
             await page.wait_for_url(f"{self.address}/")
         return page
 

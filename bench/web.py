@@ -94,7 +94,7 @@ async def _page(server: Server, browser: Browser, session: SessionId) -> Page:
         extra_http_headers={"Authorization": f"Bearer {server.token}"}
     )
     page = await context.new_page()
-    await page.goto(f"{server.url}s/{session}")
+    await page.goto(f"{server.url}/s/{session}")
     await page.get_by_role("textbox", name="Message", exact=True).wait_for()
     return page
 

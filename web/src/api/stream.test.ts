@@ -148,3 +148,17 @@ test("a connection on which nothing comes any more is given up", async () => {
     vi.useRealTimers();
   }
 });
+
+test("a stream that finds the server wakes those that wait for it", async () => {
+  const server = new Server();
+  const [one, two] = [followed(), followed()];
+  one.stream.open();
+  (await server.connection())(new Response(null, { status: 503 }));
+  await vi.waitUntil(() => one.states.at(-1) === "waiting", { interval: 1 });
+  two.stream.open();
+  (await server.connection())(stream("", { ends: false }));
+  // By itself it would wait for a fifth of a second at least.
+  await vi.waitUntil(() => one.states.at(-1) === "connecting", { interval: 1, timeout: 100 });
+  one.stream.close();
+  two.stream.close();
+});

@@ -17,6 +17,9 @@ type Options<E> = {
   changed?: (state: StreamState, problem?: Problem) => void;
 };
 
+/** Those that wait for the server: one that finds it wakes the others. */
+const asleep = new Set<() => void>();
+
 export class Stream<E extends { kind: string }> {
   #options: Options<E>;
   #last: string | null = null;
@@ -86,6 +89,7 @@ export class Stream<E extends { kind: string }> {
       });
       this.#pause = SHORTEST_PAUSE;
       this.#options.changed?.("live");
+      for (const wake of [...asleep]) wake();
       const parser = new Parser();
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -107,11 +111,13 @@ export class Stream<E extends { kind: string }> {
     return new Promise((resolve) => {
       const woken = (): void => {
         clearTimeout(timer);
+        asleep.delete(woken);
         this.#wake = null;
         resolve();
       };
       const timer = setTimeout(woken, milliseconds);
       this.#wake = woken;
+      asleep.add(woken);
     });
   }
 }

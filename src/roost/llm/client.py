@@ -168,6 +168,8 @@ class HttpClient:
             return ModelUnreachable("it does not answer", provider=provider)
         if isinstance(error, TimeoutError):
             return ModelStalled(provider=provider, seconds=round(self._stall))
+        if isinstance(error, aiohttp.ClientPayloadError):  # its own words are for programmers
+            return lost("the connection was closed before the end", provider=provider)
         return lost(str(error) or type(error).__name__, provider=provider)
 
     async def close(self) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.e2e.web.stage import Stage, staged
 
-
 SECONDS = 240
 
 

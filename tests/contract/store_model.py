@@ -44,6 +44,7 @@ class ModelTurn:
     id: TurnId
     state: TurnState = "queued"
     words: str = "Hello"
+    steer: bool = False
     message: MessageId | None = None
     start: int | None = None
     step: int = 0
@@ -172,10 +173,10 @@ class ModelSession:
 
     # Queue.
 
-    def submit(self, turn: TurnId, *, front: bool = False) -> None:
+    def submit(self, turn: TurnId, *, front: bool = False, steer: bool = False) -> None:
         self.check(None)
         self.enter()
-        self.turns[turn] = ModelTurn(turn)
+        self.turns[turn] = ModelTurn(turn, steer=steer)
         self.queue.insert(0 if front else len(self.queue), turn)
         self.ended = False
 
@@ -260,6 +261,8 @@ class ModelSession:
         found = self.running(turn)
         if steer is not None:
             self.still_says(self.turns[steer], drafts[-1])
+            if not self.turns[steer].steer:
+                raise QueueChanged("waits for its own turn")
         self.enter()
         self.place(turn, drafts)
         self.tokens_used += 1

@@ -325,7 +325,9 @@ class StoreMachine(RuleBasedStateMachine):
     def submit(self, pick: int, steer: bool) -> None:
         session = self.session(pick)
         new = NewTurn(id=new_turn_id(), parts=text("Hello"), key=new_turn_id(), steer=steer)
-        if self.both(lambda: session.submit(new.id), self.ada.queue.submit(session.id, new)):
+        if self.both(
+            lambda: session.submit(new.id, steer=steer), self.ada.queue.submit(session.id, new)
+        ):
             self.again = lambda: self.ada.queue.submit(session.id, new)
 
     @rule(pick=picks, which=picks, remove=st.booleans())
@@ -399,7 +401,8 @@ class StoreMachine(RuleBasedStateMachine):
         if call:
             parts = (*parts, ToolCallPart(new_tool_call_id(), "ls", "{}"))
         drafts = (Draft(new_message_id(), "assistant", parts),)
-        steer = session.queue[0] if merge and session.queue else None
+        steers = [each for each in session.queue if session.turns[each].steer]
+        steer = (steers or session.queue)[0] if merge and session.queue else None
         if steer is not None:
             drafts = (*drafts, draft(session.turns[steer].words, "user"))
         step = Step(

@@ -40,7 +40,6 @@ def configure_logs(level: LogLevel, stream: TextIO, *, color: bool) -> None:
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
     )
 
 

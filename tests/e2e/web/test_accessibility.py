@@ -52,6 +52,7 @@ async def test_a_chat_has_nothing_serious(stage: Stage, size: tuple[int, int], d
         say("Still ") + stall(),
     )
     window = Window(await stage.page(size=size, dark=dark))
+    await window.page.emulate_media(reduced_motion="reduce")  # what fades in has its colour at once
     assert await _violations(window.page) == []
     await window.composer.fill("What do birds say?")
     await window.button("Send").click()

@@ -94,6 +94,7 @@ async def test_agent_does_not_go_on_for_ever_without_a_person(engine: Engine) ->
     last = (await engine.messages(session))[-1]
     assert (last.role, plain_text(last.parts)) == ("note", "p1 ended with status 0.")
     await engine.say(session, "Go on.")
+    await idle(engine, session)  # its end is known before everyone has been told of it
     await end_of_a_process(engine, session)
     await idle(engine, session)
     assert len(await engine.account.turns(session)) == MOST_ALONE + 2

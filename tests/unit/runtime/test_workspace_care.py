@@ -1,5 +1,6 @@
 """What becomes of workspaces reaches their sessions, and theirs alone."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -93,8 +94,10 @@ async def test_agent_does_not_go_on_for_ever_without_a_person(engine: Engine) ->
     assert len(await engine.account.turns(session)) == MOST_ALONE
     last = (await engine.messages(session))[-1]
     assert (last.role, plain_text(last.parts)) == ("note", "p1 ended with status 0.")
+    told = asyncio.Event()  # after everyone else: a turn's end is known before they are told of it
+    engine.parts.turns.observers.append(lambda *_: told.set())
     await engine.say(session, "Go on.")
-    await idle(engine, session)  # its end is known before everyone has been told of it
+    await told.wait()
     await end_of_a_process(engine, session)
     await idle(engine, session)
     assert len(await engine.account.turns(session)) == MOST_ALONE + 2

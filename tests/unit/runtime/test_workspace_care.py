@@ -95,7 +95,7 @@ async def test_agent_does_not_go_on_for_ever_without_a_person(engine: Engine) ->
     last = (await engine.messages(session))[-1]
     assert (last.role, plain_text(last.parts)) == ("note", "p1 ended with status 0.")
     told = asyncio.Event()  # after everyone else: a turn's end is known before they are told of it
-    engine.parts.turns.observers.append(lambda *_: told.set())
+    engine.parts.turns.observers.append(lambda claimed, end: told.set())
     await engine.say(session, "Go on.")
     await told.wait()
     await end_of_a_process(engine, session)

@@ -8,6 +8,7 @@ from playwright.async_api import Page, async_playwright
 
 from roost.workspace.browser import executable
 from tests.e2e.command import Roost, Server
+from tests.e2e.web.window import Window
 
 
 @pytest.fixture
@@ -46,6 +47,26 @@ async def test_printed_link_signs_the_browser_in(server: Server, page: Page) -> 
     me = await page.evaluate("fetch('/api/me').then((answer) => answer.json())")
     assert me["user"]["name"] == "owner"
     assert await page.evaluate("document.cookie") == ""
+
+
+@pytest.mark.timeout(240)
+async def test_first_visit_is_answered_by_the_model_that_comes_along(
+    server: Server, page: Page
+) -> None:
+    page.set_default_timeout(120_000)
+    await page.goto(next(line.split()[-1] for line in server.greeting.splitlines() if "#" in line))
+    window = Window(page)
+    await window.say("Say hello.")
+    session = await window.session()
+    said = window.turn("Say hello.").get_by_role("group").last.get_by_text("local/")
+    await said.wait_for()
+    states = await page.evaluate(
+        """(session) => fetch(`/api/sessions/${session}/turns`)
+          .then((answer) => answer.json())
+          .then((found) => found.turns.map((turn) => turn.state))""",
+        session,
+    )
+    assert states == ["completed"]
 
 
 async def test_api_page_lists_every_operation(server: Server, page: Page) -> None:

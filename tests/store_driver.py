@@ -1,6 +1,7 @@
 """Drives a store the way the runtime does, in few words: what a test does not say is filled in."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,16 +24,21 @@ from roost.core.ids import (
     new_turn_id,
     new_user_id,
 )
+from roost.core.keys import StoreAddress
 from roost.core.messages import Draft, Message, Part, Role, TextPart, ToolCallPart, plain_text
 from roost.core.sessions import NewSession, Session
 from roost.core.signature import AgentConfig, Signature
 from roost.core.turns import Begun, EndState, NewTurn, Step, TurnEnd
 from roost.core.users import User, UserRole
+from roost.store.folder import KEY
 from roost.store.leases import Lease, session_lease
+from roost.store.postgres.store import PostgresStore
+from roost.store.postgres.store import open_store as open_postgres
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import Prompt
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.store.store import Store
+from roost.store.upkeep import Retention
 from roost.store.watching import Changes
 from roost.store.work import Checkpoint, Tick
 
@@ -86,7 +92,7 @@ def summary(
     return Compaction(epoch=epoch, replaced=replaced, replacements=(note,), trigger="test")
 
 
-async def eventually(check: Callable[[], Awaitable[T]], *, seconds: float = 10) -> T:
+async def eventually(check: Callable[[], Awaitable[T]], *, seconds: float = 60) -> T:
     """The first truthy answer. For what follows a commit in the background."""
     async with asyncio.timeout(seconds):
         while not (answer := await check()):  # noqa: ASYNC110 (the store gives no sign)
@@ -94,9 +100,48 @@ async def eventually(check: Callable[[], Awaitable[T]], *, seconds: float = 10) 
         return answer
 
 
+AnyStore = SqliteStore | PostgresStore
+
+databases: dict[Path, str] = {}
+"""The addresses of the databases that belong to data folders, where those have no file."""
+directs: dict[Path, str] = {}
+"""By which addresses they hear of other servers, where those are others."""
+
+
+async def open_any(
+    folder: Path,
+    clock: Clock,
+    *,
+    lease_ttl: float = 30.0,
+    retention: Retention = Retention(),  # noqa: B008 (frozen)
+) -> AnyStore:
+    if (url := databases.get(folder)) is None:
+        return open_store(
+            folder, clock=clock, version="test", lease_ttl=lease_ttl, retention=retention
+        )
+    return await open_postgres(
+        StoreAddress(url),
+        folder,
+        direct=StoreAddress(directs[folder]) if folder in directs else None,
+        clock=clock,
+        version="test",
+        started_at=clock.now(),
+        lease_ttl=lease_ttl,
+        retention=retention,
+    )
+
+
+def beside(folder: Path, other: Path) -> Path:
+    """A data folder for another server on the same database, with the same key."""
+    other.mkdir(mode=0o700, exist_ok=True)
+    shutil.copy(folder / KEY, other / KEY)
+    databases[other] = databases[folder]
+    return other
+
+
 @asynccontextmanager
-async def opened(folder: Path, clock: Clock) -> AsyncGenerator[SqliteStore]:
-    store = open_store(folder, clock=clock, version="test")
+async def opened(folder: Path, clock: Clock) -> AsyncGenerator[AnyStore]:
+    store = await open_any(folder, clock)
     try:
         yield store
     finally:
@@ -127,9 +172,11 @@ class Driver:
         self.turns = mine.turns
         self.approvals = mine.approvals
         self.history = mine.history
+        self.branches = mine.branches
         self.search = mine.search
         self.facts = mine.facts
         self.usage = mine.usage
+        self.schedules = mine.schedules
         self.blobs = mine.blobs
         self.transfer = mine.transfer
         self.settings = mine.settings

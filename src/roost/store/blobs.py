@@ -1,4 +1,4 @@
-"""Attachments and large tool outputs: immutable, named by their content, files beside SQLite."""
+"""Attachments and large tool outputs: immutable, named by their content."""
 
 import asyncio
 import errno
@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -19,7 +19,7 @@ from roost.store.operations import Engine, Operation, every, maybe, one, query, 
 from roost.testing import faults
 
 MEGABYTE = 1_000_000
-_CHUNK = 1 << 18
+CHUNK = 1 << 18
 
 
 class Blob(msgspec.Struct, frozen=True, array_like=True):
@@ -29,11 +29,36 @@ class Blob(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """Bytes that are durable but not yet under their own name."""
+    """Bytes that are there but not yet under their own name."""
 
     path: Path
     id: BlobId
     size: int
+
+
+class BlobBytes(Protocol):
+    """Where the bytes are: in files beside SQLite, in rows on PostgreSQL."""
+
+    async def draft(self, chunks: AsyncIterator[bytes]) -> Draft: ...
+
+    def place(self, draft: Draft) -> Operation[None]:
+        """What of a draft is stored in the transaction that registers it."""
+        ...
+
+    async def keep(self, draft: Draft) -> None:
+        """It is registered: give the bytes their name, durably."""
+        ...
+
+    def read(self, engine: Engine, blob: Blob) -> AsyncIterator[bytes]: ...
+
+    def forget(self, blob: BlobId) -> Operation[None]:
+        """What of bytes that no row of any user names is removed in the transaction that forgets
+        the last one."""
+        ...
+
+    async def remove_unnamed(self, engine: Engine, blob: BlobId) -> None:
+        """What is removed after it."""
+        ...
 
 
 class BlobFiles:
@@ -56,23 +81,18 @@ class BlobFiles:
         return self.folder / blob[:2] / blob
 
     async def draft(self, chunks: AsyncIterator[bytes]) -> Draft:
-        path = self._drafts / secrets.token_hex(16)
-        digest, size = hashlib.sha256(), 0
-        try:
-            with path.open("xb") as file:
-                async for chunk in chunks:
-                    digest.update(chunk)
-                    size += len(chunk)
-                    await asyncio.to_thread(file.write, chunk)
-                faults.reach("blob.write.before")
-                await asyncio.to_thread(_flush, file)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        return Draft(path, BlobId(digest.hexdigest()), size)
+        return await write_draft(self._drafts, chunks)
 
-    def keep(self, draft: Draft) -> None:
-        """Give the bytes their name, durably. Blocks."""
+    def place(self, draft: Draft) -> Operation[None]:
+        yield from ()
+
+    async def keep(self, draft: Draft) -> None:
+        try:
+            await asyncio.to_thread(self._keep, draft)
+        except OSError as error:
+            raise _explain(error, self.folder) from error
+
+    def _keep(self, draft: Draft) -> None:
         target = self.path(draft.id)
         with self.lock:
             if not target.parent.exists():
@@ -80,6 +100,57 @@ class BlobFiles:
                 sync_folder(self.folder)
             draft.path.replace(target)
             sync_folder(target.parent)
+
+    async def read(self, engine: Engine, blob: Blob) -> AsyncIterator[bytes]:
+        try:
+            with self.path(blob.id).open("rb") as file:
+                while chunk := await asyncio.to_thread(file.read, CHUNK):
+                    yield chunk
+        except FileNotFoundError as error:
+            # A crash came between the row and the file, or somebody removed it. Putting the same
+            # bytes again heals it.
+            reason = f"the file of attachment {blob.id} is missing"
+            raise StoreUnavailable(reason, path=self.folder) from error
+        except OSError as error:
+            raise _explain(error, self.folder) from error
+
+    def forget(self, blob: BlobId) -> Operation[None]:
+        """Not before it is durable that no row names it."""
+        yield from ()
+
+    async def remove_unnamed(self, engine: Engine, blob: BlobId) -> None:
+        await engine.read(lambda: self._remove_if_unnamed(blob))
+
+    def _remove_if_unnamed(self, blob: BlobId) -> Operation[None]:
+        """One blob to a snapshot, taken under the lock: an older one would not show a row whose
+        file was put in place since."""
+        with self.lock:
+            if not (yield query("blob_is_stored", blob=blob)):
+                self.path(blob).unlink(missing_ok=True)
+
+
+async def write_draft(folder: Path, chunks: AsyncIterator[bytes]) -> Draft:
+    """Bytes as they come, in a file of their own, on the disk when this returns."""
+    path = folder / secrets.token_hex(16)
+    try:
+        return await _write(path, chunks)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _explain(error, folder) from error
+        raise
+
+
+async def _write(path: Path, chunks: AsyncIterator[bytes]) -> Draft:
+    digest, size = hashlib.sha256(), 0
+    with path.open("xb") as file:
+        async for chunk in chunks:
+            digest.update(chunk)
+            size += len(chunk)
+            await asyncio.to_thread(file.write, chunk)
+        faults.reach("blob.write.before")
+        await asyncio.to_thread(_flush, file)
+    return Draft(path, BlobId(digest.hexdigest()), size)
 
 
 def _flush(file: BinaryIO) -> None:
@@ -90,10 +161,10 @@ def _flush(file: BinaryIO) -> None:
 class Blobs:
     """A user's blobs. One that no session names is forgotten after a day."""
 
-    def __init__(self, engine: Engine, user: UserId, files: BlobFiles) -> None:
+    def __init__(self, engine: Engine, user: UserId, bytes: BlobBytes) -> None:
         self.engine = engine
         self._user = user
-        self._files = files
+        self._bytes = bytes
 
     async def put(
         self, chunks: AsyncIterator[bytes], media_type: str, *, most: int | None = None
@@ -101,30 +172,27 @@ class Blobs:
         """Store bytes; they are durable when this returns. The same bytes are stored once. With
         them all of this user's blobs take at most so many bytes, or FilesFull.
 
-        The row comes before the file has its name: whoever removes files that no row names can't
-        take this one away in between.
+        The row comes before the bytes have their name: whoever removes those that no row names
+        can't take these away in between.
         """
         if most is not None:
             await self.check_room(most)
+        draft = await self._bytes.draft(chunks)
+        blob = Blob(draft.id, media_type, draft.size)
         try:
-            draft = await self._files.draft(chunks)
-            blob = Blob(draft.id, media_type, draft.size)
-            try:
-                await self._register(blob, most)
-            except BaseException:
-                draft.path.unlink(missing_ok=True)
-                raise
-            await asyncio.to_thread(self._files.keep, draft)
-        except OSError as error:
-            raise _explain(error, self._files.folder) from error
+            await self._register(blob, draft, most)
+        except BaseException:
+            draft.path.unlink(missing_ok=True)
+            raise
+        await self._bytes.keep(draft)
         faults.reach("blob.write.after")
         return blob
 
     async def put_bytes(self, data: bytes, media_type: str, *, most: int | None = None) -> Blob:
         async def pieces() -> AsyncIterator[bytes]:
             """All at once would be hashed at once, and hold up everyone."""
-            for start in range(0, len(data), _CHUNK):
-                yield data[start : start + _CHUNK]
+            for start in range(0, len(data), CHUNK):
+                yield data[start : start + CHUNK]
 
         return await self.put(pieces(), media_type, most=most)
 
@@ -136,7 +204,7 @@ class Blobs:
             raise FilesFull(used=used / MEGABYTE, most=most / MEGABYTE)
 
     @writing
-    def _register(self, blob: Blob, most: int | None) -> Operation[None]:
+    def _register(self, blob: Blob, draft: Draft, most: int | None) -> Operation[None]:
         yield query(
             "put_blob",
             user=self._user,
@@ -149,6 +217,7 @@ class Blobs:
             used = one((yield query("size_of_blobs", user=self._user)), int)
             if used > most:
                 raise FilesFull(used=(used - blob.size) / MEGABYTE, most=most / MEGABYTE)
+        yield from self._bytes.place(draft)
 
     @reading
     def get(self, blob: BlobId) -> Operation[Blob]:
@@ -164,17 +233,8 @@ class Blobs:
     async def read(self, blob: BlobId) -> AsyncIterator[bytes]:
         """The bytes of a blob that this user may see, in pieces."""
         found = await self.get(blob)
-        try:
-            with self._files.path(found.id).open("rb") as file:
-                while chunk := await asyncio.to_thread(file.read, _CHUNK):
-                    yield chunk
-        except FileNotFoundError as error:
-            # A crash came between the row and the file, or somebody removed it. Putting the same
-            # bytes again heals it.
-            reason = f"the file of attachment {blob} is missing"
-            raise StoreUnavailable(reason, path=self._files.folder) from error
-        except OSError as error:
-            raise _explain(error, self._files.folder) from error
+        async for chunk in self._bytes.read(self.engine, found):
+            yield chunk
 
     async def read_bytes(self, blob: BlobId) -> bytes:
         return b"".join([chunk async for chunk in self.read(blob)])
@@ -184,11 +244,3 @@ def _explain(error: OSError, folder: Path) -> StoreFull | StoreUnavailable:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(path=folder)
     return StoreUnavailable(error.strerror or str(error), path=folder)
-
-
-def remove_if_unnamed(files: BlobFiles, blob: BlobId) -> Operation[None]:
-    """Remove the file of a blob that no row of any user names. One blob to a snapshot, taken under
-    the lock: an older one would not show a row whose file was put in place since."""
-    with files.lock:
-        if not (yield query("blob_is_stored", blob=blob)):
-            files.path(blob).unlink(missing_ok=True)

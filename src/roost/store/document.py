@@ -303,6 +303,8 @@ def _check(document: Document) -> None:
         _check_id(parent.session, ids.SESSION_ID)
         if parent.message is not None:
             _check_id(parent.message, ids.MESSAGE_ID)
+        if parent.call is not None:
+            _check_id(parent.call, ids.TOOL_CALL_ID)
 
 
 def _blob_bytes(blob: ExportedBlob) -> bytes:

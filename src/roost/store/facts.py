@@ -19,6 +19,7 @@ from roost.core.facts import (
 from roost.core.ids import FactId, SessionId, UserId
 from roost.store.entities import described, drop_bare, known_by, known_in, meet
 from roost.store.fact_rows import FactRow, FoundRow, fact_of, facts_of, names_of
+from roost.store.lexemes import any_term, words_of
 from roost.store.operations import (
     Engine,
     Operation,
@@ -30,7 +31,7 @@ from roost.store.operations import (
     reading,
     writing,
 )
-from roost.store.words import any_of, indexed, loose_words, scope_word
+from roost.store.words import any_of, as_terms, indexed, loose_words, scope_word
 
 PAGE = 500
 """The most facts in one answer."""
@@ -118,10 +119,12 @@ class Facts:
             return []
         known = yield from known_in(self._user, scope, asked)
         mark = scope_word("p", scope)
-        match = any_of([*asked, *[each.name for each in known]])
+        wanted = as_terms([*asked, *[each.name for each in known]])
         rows = yield query(
             "search_facts",
-            match=f"scope : {mark} AND words : ({match})",
+            match=f"scope : {mark} AND words : ({any_of(wanted)})",
+            tsquery=any_term(wanted),
+            terms=_json(words_of(wanted)),
             user=self._user,
             scope=scope,
             limit=limit,

@@ -14,6 +14,14 @@ class CommitFigures(msgspec.Struct, frozen=True, kw_only=True):
     log_pages: int = 0
 
 
+class Database(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store is in; `bytes` is what that takes on disk."""
+
+    kind: str
+    version: str
+    bytes: int
+
+
 class WorkFigures(msgspec.Struct, frozen=True, array_like=True):
     """Turns that wait for their turn, turns that wait for a person, and open questions."""
 

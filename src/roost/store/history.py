@@ -12,21 +12,26 @@ from roost.core.ids import (
     MessageId,
     SessionId,
     Token,
-    ToolCallId,
     TurnId,
     UserId,
-    new_message_id,
-    new_turn_id,
 )
-from roost.core.messages import Draft, Message, TextPart, ToolResultPart
-from roost.core.sessions import NewSession, Parent, Session
+from roost.core.messages import Draft, Message
+from roost.core.sessions import Session
 from roost.core.signature import AgentConfig
 from roost.core.turns import NewTurn
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.store.queue import enqueue, submitted_before, turn_row
 from roost.store.rows import messages_of
-from roost.store.sessions import Prompt, load_session, open_session, set_configuration
-from roost.store.watching import Changes, Page, changes_since, page_of, take_snapshot
+from roost.store.sessions import Prompt, load_session, set_configuration
+from roost.store.watching import (
+    Changes,
+    Page,
+    changes_since,
+    newest,
+    newest_page,
+    page_of,
+    take_snapshot,
+)
 from roost.store.writes import (
     Head,
     Written,
@@ -36,6 +41,8 @@ from roost.store.writes import (
     check_token,
     enter,
     enter_adding,
+    find_live_message,
+    find_message,
     insert,
     place,
     record,
@@ -45,8 +52,6 @@ from roost.store.writes import (
 
 PAGE = 200
 """The most messages in one page."""
-
-_BRANCHED = "Not run: this conversation was branched off before it came to this."
 
 
 class History(msgspec.Struct, frozen=True):
@@ -69,18 +74,15 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
     position: int
 
 
-class _MessagePlace(msgspec.Struct, frozen=True, array_like=True):
-    position: int
-    revision: int
-    born: int
-    gone: int | None
-    session: SessionId
-
-
 class Histories:
     def __init__(self, engine: Engine, user: UserId) -> None:
         self.engine = engine
         self._user = user
+
+    @property
+    def user(self) -> UserId:
+        """Whose it is."""
+        return self._user
 
     @reading
     def load(self, session: SessionId, *, after: int = 0) -> Operation[History]:
@@ -94,32 +96,29 @@ class Histories:
     def page(
         self, session: SessionId, *, before: int | None = None, limit: int = 50
     ) -> Operation[Sequence[Message]]:
-        """The last messages before a position, oldest first. Appends do not move them."""
-        return (yield from self._page(session, before, limit))
+        """The last messages before a position, oldest first. Appends do not move them. It may be
+        fewer if they are long, but one at least, if there is one."""
+        yield from self._check(session, limit)
+        return (yield from newest(session, limit, before=before))
 
     @reading
     def whole_page(
         self, session: SessionId, *, before: int | None = None, limit: int = 50
     ) -> Operation[Page]:
         """As `page`, with the turns and tool calls of the messages."""
-        return (yield from page_of(session, (yield from self._page(session, before, limit))))
+        yield from self._check(session, limit)
+        return (yield from newest_page(session, limit, before=before))
 
-    def _page(
-        self, session: SessionId, before: int | None, limit: int
-    ) -> Operation[tuple[Message, ...]]:
+    def _check(self, session: SessionId, limit: int) -> Operation[None]:
         _check_page(limit)
         yield from load_session(self._user, session)
-        end = 1 << 62 if before is None else before
-        rows = yield query("page_of_messages", session=session, before=end, limit=limit)
-        return messages_of(rows)[::-1]
 
     @reading
     def around(
         self, session: SessionId, position: int, *, reach: int
     ) -> Operation[Sequence[Message]]:
         """The messages about a position, oldest first, with what a compaction replaced there."""
-        _check_page(2 * reach + 1)
-        yield from load_session(self._user, session)
+        yield from self._check(session, 2 * reach + 1)
         rows = yield query(
             "messages_around",
             session=session,
@@ -156,10 +155,7 @@ class Histories:
     def pin(self, session: SessionId, message: MessageId, pinned: bool) -> Operation[None]:
         """Have compactions keep a message of the live history word for word, or no longer."""
         yield from check_session(self._user, session)
-        found = yield query("find_message", user=self._user, message=message)
-        place = maybe(found, _MessagePlace)
-        if place is None or place.session != session or place.gone is not None:
-            raise NotFound("message", message)
+        yield from find_live_message(self._user, session, message)
         if (yield query("pin_message", message=message, pinned=pinned)):
             head = yield from enter(self._user, session, None, active=False)
             yield from record(session, head.revision, SessionUpdated(("pinned_messages",)))
@@ -218,10 +214,8 @@ class Histories:
         row = yield from turn_row(self._user, turn)
         if row.session != session or row.message is None:
             raise NotFound("started turn", turn)
-        first = one(
-            (yield query("find_message", user=self._user, message=row.message)), _MessagePlace
-        )
-        if first.gone is not None:
+        first = yield from find_message(self._user, row.message)
+        if first is None or first.gone is not None:
             raise Conflict(f"Turn {turn} is no longer part of the history.")
         epoch = yield from self._open(session, head, kind)
         yield query("retire_from", session=session, epoch=epoch, position=first.position)
@@ -234,7 +228,7 @@ class Histories:
         """Begin the history anew under the same id. What was said stays in the past epochs. A
         history that is clear is left as it is."""
         yield from check_token(self._user, session, token)
-        if not (yield query("page_of_messages", session=session, before=1 << 62, limit=1)):
+        if not (yield from newest(session, 1)):
             return (yield from standing(session))
         head = yield from enter(self._user, session, token)
         yield from refuse_while_live(session)
@@ -331,72 +325,6 @@ class Histories:
             detail=detail,
         )
         return epoch
-
-    @writing
-    def branch(
-        self, session: SessionId, new: NewSession, *, at: MessageId | None = None
-    ) -> Operation[Session]:
-        """Copy the live history, up to and with a message, into a session of its own. Tool calls
-        whose results are not part of that get one that says so: no model takes a call without."""
-        source = yield from load_session(self._user, session)
-        if (yield query("get_session", user=self._user, session=new.id)):
-            return (yield from load_session(self._user, new.id))
-        end = source.head
-        if at is not None:
-            place = maybe((yield query("find_message", user=self._user, message=at)), _MessagePlace)
-            if place is None or place.session != session or place.gone is not None:
-                raise NotFound("message", at)
-            end = place.position
-        opened = msgspec.structs.replace(new, parent=Parent(session, "branch", at))
-        yield from open_session(self._user, opened)
-        yield from self._copy(session, new.id, end)
-        return (yield from load_session(self._user, new.id))
-
-    @writing
-    def open(self, new: NewSession, said: tuple[Draft, ...]) -> Operation[Session]:
-        """Open a session that begins with what was said elsewhere. The same id again gives the
-        session that is there."""
-        if not (yield query("get_session", user=self._user, session=new.id)):
-            yield from open_session(self._user, new)
-            for position, draft in enumerate(said, 1):
-                yield from insert(self._user, new.id, 1, 0, position, None, draft)
-            yield query("set_head", session=new.id, head=len(said))
-            yield query("recount", session=new.id)
-        return (yield from load_session(self._user, new.id))
-
-    def _copy(self, session: SessionId, branch: SessionId, end: int) -> Operation[None]:
-        rows = every((yield query("names_to_copy", session=session, end=end)), _Names)
-        ids: dict[str, str] = {row.message: new_message_id() for row in rows}
-        ids |= {row.turn: new_turn_id() for row in rows if row.turn is not None}
-        for step in ("copy_messages", "copy_turns", "copy_tool_calls"):
-            yield query(step, session=session, branch=branch, ids=_json(ids), end=end)
-        yield query("copy_blob_names", session=session, branch=branch)
-        head = yield from self._settle_calls(branch, end)
-        yield query("set_head", session=branch, head=head)
-        yield query("recount", session=branch)
-
-    def _settle_calls(self, branch: SessionId, end: int) -> Operation[int]:
-        """Answer the calls that came without their results; the newest position after that."""
-        calls = every((yield query("calls_without_results", session=branch)), _Call)
-        if not calls:
-            return end
-        said = (TextPart(_BRANCHED),)
-        results = tuple([ToolResultPart(each.call, said, error=True) for each in calls])
-        message = Draft(new_message_id(), "tool", results)
-        yield from insert(self._user, branch, 1, 0, end + 1, calls[-1].turn, message)
-        ids = _json([each.call for each in calls])
-        yield query("cancel_tool_calls", session=branch, ids=ids)
-        return end + 1
-
-
-class _Call(msgspec.Struct, frozen=True, array_like=True):
-    call: ToolCallId
-    turn: TurnId | None
-
-
-class _Names(msgspec.Struct, frozen=True, array_like=True):
-    message: MessageId
-    turn: TurnId | None
 
 
 def _check_page(limit: int) -> None:

@@ -1,5 +1,7 @@
 """Leases: who may do a thing, until when, and the token that shuts out whoever came before."""
 
+import secrets
+
 import msgspec
 
 from roost.core.errors import NotFound
@@ -41,10 +43,16 @@ def claim(name: str, holder: str, ttl_ms: int) -> Operation[Lease | None]:
 
 
 class Leases:
-    def __init__(self, engine: Engine, ttl: float) -> None:
-        """`ttl` is in seconds: how long a lease lives without renewal."""
+    def __init__(self, engine: Engine, ttl: float, server: str) -> None:
+        """`ttl` is in seconds: how long a lease lives without renewal. `server` names whoever has
+        the store open."""
         self.engine = engine
         self._ttl = round(ttl * 1000)
+        self._server = server
+
+    def new_holder(self, task: str) -> str:
+        """Who holds a lease, for people: host:pid:task, and a nonce."""
+        return f"{self._server}:{task}:{secrets.token_hex(4)}"
 
     @writing
     def claim(self, name: str, holder: str) -> Operation[Lease | None]:

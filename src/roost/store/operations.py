@@ -32,9 +32,12 @@ Operation = Generator[Query, Rows, T]
 class Engine(Protocol):
     """What a database has to offer; everything else in the store is written on top of this."""
 
-    async def write(self, operation: Callable[[], Operation[T]]) -> T:
+    async def write(
+        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
+    ) -> T:
         """Run it in a transaction and return once that is durable. A cancelled caller's operation
-        still runs to its end."""
+        still runs to its end. Those of one `session` run in the order in which they were asked
+        for; what is `vital` waits behind nobody who is not."""
         ...
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
@@ -65,11 +68,34 @@ def writing(
     """Make an operation a coroutine that runs it as one durable transaction."""
 
     async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.engine.write(partial(method, self, *args, **kwargs))
+        operation = partial(method, self, *args, **kwargs)
+        return await self.engine.write(operation, session=_session_in(*args, *kwargs.values()))
 
     run.__doc__ = method.__doc__
     run.__name__ = method.__name__
     return run
+
+
+def keeping(
+    method: Callable[Concatenate[S, P], Operation[T]],
+) -> "Callable[Concatenate[S, P], CoroutineType[None, None, T]]":
+    """Like `writing`, for what tells others that this server works: with many turns at once it
+    would come too late behind theirs, and they would be taken from it."""
+
+    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.engine.write(partial(method, self, *args, **kwargs), vital=True)
+
+    run.__doc__ = method.__doc__
+    run.__name__ = method.__name__
+    return run
+
+
+def _session_in(*given: object) -> str:
+    """The session that an operation is on: the first that it is given."""
+    for value in given:
+        if isinstance(value, str) and value.startswith("ses_"):
+            return value
+    return ""
 
 
 def reading(

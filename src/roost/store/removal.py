@@ -19,6 +19,7 @@ _ROWS = (
     "drop_pairings",
     "drop_schedule_runs",
     "drop_schedules",
+    "drop_outbox_pieces",
     "drop_outbox",
     "drop_usage",
     "drop_secrets",

@@ -18,6 +18,7 @@ from roost.core.messages import (
     ToolResultPart,
     decode_parts,
 )
+from roost.store.lexemes import Alternatives, tsquery
 from roost.store.operations import Engine, Operation, every, one, query, reading
 from roost.store.words import (
     Snippet,
@@ -118,7 +119,8 @@ class Search:
             return []
         rows = yield query(
             "search",
-            match=f"scope : ({scope}) AND words : ({match_expression(terms)})",
+            match=f"scope : ({_scope_expression(scope)}) AND words : ({match_expression(terms)})",
+            tsquery=tsquery(scope, terms),
             user=self._user,
             session=where.session,
             project=where.project,
@@ -142,14 +144,14 @@ class Search:
             for row in every(rows, _HitRow)
         ]
 
-    def _scope(self, where: SearchFilter) -> Operation[str | None]:
+    def _scope(self, where: SearchFilter) -> Operation[list[Alternatives] | None]:
         """The filter in words of the index, so that it is not every match that has to be looked at:
         whose, by whom, in which sessions, in which months. None if no session is left."""
-        scope = [scope_word("u", self._user)]
+        scope = [[scope_word("u", self._user)]]
         if where.role:
-            scope.append(scope_word("r", where.role))
+            scope.append([scope_word("r", where.role)])
         if where.session:
-            scope.append(scope_word("s", where.session))
+            scope.append([scope_word("s", where.session)])
         elif where.project is not None or where.archived is not None:
             rows = yield query(
                 "sessions_to_search",
@@ -161,11 +163,15 @@ class Search:
             if not rows:
                 return None
             if len(rows) <= _FEW_SESSIONS:
-                tokens = [scope_word("s", row.id) for row in every(rows, _Session)]
-                scope.append(f"({' OR '.join(tokens)})")
+                scope.append([scope_word("s", row.id) for row in every(rows, _Session)])
         if where.since is not None or where.until is not None:
-            scope.append(f"({' OR '.join(_periods(where.since, where.until))})")
-        return " AND ".join(scope)
+            scope.append(_periods(where.since, where.until))
+        return scope
+
+
+def _scope_expression(scope: list[Alternatives]) -> str:
+    """In the language of FTS5."""
+    return " AND ".join([f"({' OR '.join(words)})" for words in scope])
 
 
 def _month(at: int) -> int:

@@ -41,7 +41,7 @@ _AFTER_DELETION = (
 
 class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """`title` is looked for anywhere in the title, whatever its case; `filed` is in any project, or
-    in none."""
+    in none; `route` is where something was said in them."""
 
     archived: bool = False
     pinned: bool | None = None
@@ -49,6 +49,7 @@ class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
     filed: bool | None = None
     title: str | None = None
     subagents: bool = False
+    route: str | None = None
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -138,12 +139,46 @@ def open_session(user: UserId, new: NewSession) -> Operation[None]:
     yield from record(new.id, 1, SessionUpdated(("created",)))
 
 
+def open_once(user: UserId, new: NewSession) -> Operation[bool]:
+    """Open a session, unless it is there, as where the same is sent to two servers at once; whether
+    it was opened now."""
+    try:
+        yield from open_session(user, new)
+    except InvalidInput:
+        if not (yield query("get_session", user=user, session=new.id)):
+            raise
+        return False
+    return True
+
+
 def _json(value: Parent | AgentConfig | None) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
 
 
 class _Child(msgspec.Struct, frozen=True, array_like=True):
     id: SessionId
+
+
+class Route(msgspec.Struct, frozen=True, array_like=True):
+    """A place on a channel, and the session that is current there; `sender` is who alone is at its
+    other end, if it is private."""
+
+    key: str
+    session: SessionId | None
+    sender: str | None
+
+
+class _Policy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a route does otherwise than its channel."""
+
+    reset: str | None = None
+
+
+_decode_policy = msgspec.json.Decoder(_Policy).decode
+
+
+class _Route(msgspec.Struct, frozen=True, array_like=True):
+    key: str
 
 
 class _Removed(msgspec.Struct, frozen=True, array_like=True):
@@ -158,11 +193,10 @@ class Sessions:
     @writing
     def create(self, new: NewSession) -> Operation[Session]:
         """Open a session. The same id again gives the session that is there."""
-        found = yield query("get_session", user=self._user, session=new.id)
-        if not found:
+        if not (yield query("get_session", user=self._user, session=new.id)):
             if new.parent is not None:
                 yield from load_session(self._user, new.parent.session)
-            yield from open_session(self._user, new)
+            yield from open_once(self._user, new)
         return (yield from load_session(self._user, new.id))
 
     @reading
@@ -189,6 +223,7 @@ class Sessions:
             filed=where.filed,
             title=where.title.casefold() if where.title else None,
             subagents=where.subagents,
+            route=where.route,
             before_at=after.active_at if after else 1 << 62,
             before_id=after.id if after else "",
             limit=limit,
@@ -312,6 +347,34 @@ class Sessions:
     @reading
     def current(self, route: str) -> Operation[SessionId | None]:
         return (yield from self._target(route))
+
+    @reading
+    def reset_rule(self, route: str) -> Operation[str | None]:
+        """When a route begins anew by itself, if that was chosen for it."""
+        found = maybe((yield query("route_policy", user=self._user, route=route)), str)
+        return None if found is None else _decode_policy(found).reset
+
+    @writing
+    def set_reset_rule(self, route: str, rule: str | None) -> Operation[None]:
+        """It holds whichever session is current there; a route that was never used has none."""
+        policy = msgspec.json.encode(_Policy(rule)).decode()
+        yield query("set_route_policy", user=self._user, route=route, policy=policy)
+
+    @reading
+    def has_route(self, route: str) -> Operation[bool]:
+        """Whether a session of this user's was ever current there."""
+        return bool((yield query("route_is_known", user=self._user, route=route)))
+
+    @reading
+    def channels(self, session: SessionId) -> Operation[Sequence[str]]:
+        """The routes of channels on which a session is current."""
+        rows = yield query("channel_routes", user=self._user, session=session)
+        return [row.key for row in every(rows, _Route)]
+
+    @reading
+    def routes(self, *, limit: int) -> Operation[Sequence[Route]]:
+        """The places on channels where this user talked, the last one first."""
+        return every((yield query("user_routes", user=self._user, limit=limit)), Route)
 
     def _target(self, route: str) -> Operation[SessionId | None]:
         found = maybe((yield query("route_target", user=self._user, route=route)), str)

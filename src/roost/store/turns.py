@@ -32,6 +32,7 @@ from roost.store.operations import (
     reading,
     writing,
 )
+from roost.store.outbox import put_outbox
 from roost.store.queue import turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
 from roost.store.tool_calls import call_state, calls_of, move_call
@@ -41,6 +42,7 @@ from roost.store.writes import (
     add_usage,
     already_written,
     answers,
+    check_session,
     check_token,
     enter,
     enter_adding,
@@ -230,9 +232,11 @@ class Turns:
         call: ToolCallId,
         state: ToolCallState,
         result: tuple[Part, ...] | None = None,
+        *,
+        outbox: tuple[OutboxEntry, ...] = (),
     ) -> Operation[None]:
         """Move a tool call on: to `running` before its effect, to its end after its result, whose
-        attachments are kept from now on."""
+        attachments are kept from now on, and go out to a channel if they are for a person."""
         yield from turn_in(self._user, session, turn)
         before = yield from call_state(session, turn, call)
         yield from check_token(self._user, session, token)
@@ -242,6 +246,7 @@ class Turns:
         yield from self._running(session, turn)
         yield from name_blobs(self._user, session, attachments(result or ()))
         events = yield from move_call(session, turn, call, state, result)
+        yield from put_outbox(self._user, outbox, session=session, turn=turn)
         yield from record(session, head.revision, *events)
 
     @writing
@@ -253,9 +258,10 @@ class Turns:
         questions: tuple[Question, ...],
         *,
         ttl: float,
+        outbox: tuple[OutboxEntry, ...] = (),
     ) -> Operation[None]:
-        """Ask, and wait for a person, at most `ttl` seconds: nothing is held meanwhile, the lease
-        included."""
+        """Ask, over a channel too, and wait for a person, at most `ttl` seconds: nothing is held
+        meanwhile, the lease included."""
         if not questions:
             raise InvalidInput("A turn that waits has to ask something.")
         yield from check_token(self._user, session, token)
@@ -267,6 +273,7 @@ class Turns:
         events = yield from ask(session, turn, questions, round(ttl * 1000))
         yield query("set_turn_state", turn=turn, state="waiting", reason=None, ended=False, at=None)
         yield query("close_stream", turn=turn)
+        yield from put_outbox(self._user, outbox, session=session, turn=turn)
         yield query("release_session_lease", session=session, token=token)
         yield from record(session, head.revision, *events, TurnUpdated(turn, "waiting"))
 
@@ -274,6 +281,15 @@ class Turns:
         rows = yield query("approvals_of_turn", user=self._user, turn=turn)
         asked = {approval.id for approval in approvals_of(rows)}
         return asked >= {question.id for question in questions}
+
+    @writing
+    def ask_to_stop(self, session: SessionId, turn: TurnId | None) -> Operation[TurnId | None]:
+        """Have whoever runs the session's turn, or this one only, stop it. Which that is; None if
+        none runs."""
+        yield from check_session(self._user, session)
+        rows = yield query("ask_to_stop", session=session, turn=turn)
+        found = maybe(rows, str)
+        return None if found is None else TurnId(found)
 
     @writing
     def end(
@@ -310,7 +326,7 @@ class Turns:
         yield query("close_stream", turn=turn)
         if end.state == "completed" and end.memory_scope is not None:
             yield query("mark_for_memory", turn=turn, scope=end.memory_scope)
-        yield from self._send(session, turn, end.outbox)
+        yield from put_outbox(self._user, end.outbox, session=session, turn=turn)
         if end.release:
             yield query("release_session_lease", session=session, token=token)
         yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
@@ -326,20 +342,6 @@ class Turns:
         if end.messages:
             raise Conflict(f"Turn {turn} is {end.state} already, with another answer.")
         return (yield from standing(session))
-
-    def _send(
-        self, session: SessionId, turn: TurnId, outbox: tuple[OutboxEntry, ...]
-    ) -> Operation[None]:
-        for entry in outbox:
-            yield query(
-                "insert_outbox",
-                id=entry.id,
-                user=self._user,
-                route=entry.route,
-                session=session,
-                turn=turn,
-                body=entry.body,
-            )
 
     def _next_attempt(
         self, session: SessionId, turn: TurnId, *, steps: int

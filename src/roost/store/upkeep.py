@@ -6,12 +6,14 @@ from functools import partial
 import msgspec
 
 from roost.core.ids import BlobId, SessionId
-from roost.store.blobs import BlobFiles, remove_if_unnamed
+from roost.store.blobs import BlobBytes
 from roost.store.operations import Engine, Operation, every, maybe, one, query
 from roost.store.removal import purge_memory, purge_user, removed_users
 from roost.store.search import index_slice
 
 DAY = 86_400.0
+_REPORTED = 8 * DAY
+"""A turn that stopped short is told of for a week, once: until then it has to be known."""
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
     inbox: int
     events: int
     blobs: int
+    outbox: int = 0
     sign_ins: int = 0
     users: int = 0
 
@@ -101,6 +104,9 @@ _PURGE = (
     "purge_tool_calls",
     "purge_approvals",
     "purge_rules",
+    "purge_progress",
+    "purge_pieces",
+    "purge_outbox",
     "purge_turns",
     "purge_segments",
     "purge_prompts",
@@ -128,9 +134,9 @@ class _Pages(msgspec.Struct, frozen=True, array_like=True):
 class Upkeep:
     """Runs in short transactions, so that nobody waits long behind one."""
 
-    def __init__(self, engine: Engine, files: BlobFiles, retention: Retention) -> None:
+    def __init__(self, engine: Engine, bytes: BlobBytes, retention: Retention) -> None:
         self._engine = engine
-        self._files = files
+        self._bytes = bytes
         self._retention = retention
 
     async def run(self) -> Swept:
@@ -138,6 +144,7 @@ class Upkeep:
         swept = Swept(
             keys=await self._drain("expire_keys", keep.idempotency_keys),
             inbox=await self._drain("expire_inbox", keep.inbox),
+            outbox=await self._forget_sent(max(keep.inbox, _REPORTED)),
             events=await self._drain("expire_events", keep.events),
             blobs=await self._forget_blobs(keep.unnamed_blobs),
             sign_ins=await self._drain("expire_sign_ins", keep.sign_ins)
@@ -163,16 +170,31 @@ class Upkeep:
             total += count
         return total
 
+    async def _forget_sent(self, keep: float) -> int:
+        def forget() -> Operation[int]:
+            yield query("expire_progress", keep=round(keep * 1000))
+            yield query("expire_pieces", keep=round(keep * 1000))
+            return len((yield query("expire_outbox", keep=round(keep * 1000))))
+
+        total = 0
+        while count := await self._engine.write(forget):
+            total += count
+        return total
+
     async def _forget_blobs(self, keep: float) -> int:
         def forget() -> Operation[list[BlobId]]:
             rows = yield query("forget_blobs", keep=round(keep * 1000))
-            return [row.id for row in every(rows, _Blob)]
+            # In one order on all servers: each of them may be locked until the end.
+            blobs = sorted([row.id for row in every(rows, _Blob)])
+            for blob in blobs:
+                yield from self._bytes.forget(blob)
+            return blobs
 
         total = 0
         while gone := await self._engine.write(forget):
             total += len(gone)
             for blob in gone:
-                await self._engine.read(lambda blob=blob: remove_if_unnamed(self._files, blob))
+                await self._bytes.remove_unnamed(self._engine, blob)
         return total
 
 

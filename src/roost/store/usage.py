@@ -8,7 +8,8 @@ from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, one, query, reading, writing
-from roost.store.writes import add_usage, check_session, enter, record
+from roost.store.sessions import load_session
+from roost.store.writes import add_usage, enter, record
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True):
@@ -79,7 +80,7 @@ class Usages:
     @reading
     def of_session(self, session: SessionId) -> Operation[Sequence[Used]]:
         """By model, the dearest first."""
-        yield from check_session(self._user, session)
+        yield from load_session(self._user, session)
         rows = yield query("used_in_session", user=self._user, session=session)
         return [_used(row) for row in every(rows, UsedRow)]
 

@@ -1,6 +1,7 @@
 """The users of a store, their settings, and secrets sealed at rest."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -50,6 +51,11 @@ class _Named(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _SecretRow(msgspec.Struct, frozen=True, array_like=True):
+    sealed: bytes
+
+
+class _NamedSecret(msgspec.Struct, frozen=True, array_like=True):
+    name: str
     sealed: bytes
 
 
@@ -293,9 +299,24 @@ class Settings:
     def put(self, key: str, value: str) -> Operation[None]:
         yield query("put_setting", user=self._user, key=key, value=value)
 
+    @writing
+    def replace(self, key: str, expected: str | None, value: str) -> Operation[bool]:
+        """Put another value in the place of this one, or of none; whether that was there."""
+        return (yield from _replace_setting(self._user, key, expected, value))
+
     @reading
     def get(self, key: str) -> Operation[str | None]:
-        return maybe((yield query("get_setting", user=self._user, key=key)), str)
+        return (yield from _setting(self._user, key))
+
+
+def _setting(user: UserId, key: str) -> Operation[str | None]:
+    return maybe((yield query("get_setting", user=user, key=key)), str)
+
+
+def _replace_setting(user: UserId, key: str, expected: str | None, value: str) -> Operation[bool]:
+    rows = yield query("replace_setting", user=user, key=key, expected=expected, value=value)
+    # A write whose answer was lost is made again, and finds its own value there.
+    return bool(rows) or (yield from _setting(user, key)) == value
 
 
 class Secrets:
@@ -308,6 +329,24 @@ class Secrets:
 
     @writing
     def put(self, name: str, value: str) -> Operation[None]:
+        yield from self._put(name, value)
+
+    @writing
+    def replace(
+        self, key: str, expected: str | None, value: str, secrets: Mapping[str, str | None]
+    ) -> Operation[bool]:
+        """Replace a setting with the secrets that belong to it, of which None removes one: all of
+        it, or nothing where the setting is not as expected."""
+        if not (yield from _replace_setting(self._user, key, expected, value)):
+            return False
+        for name, secret in secrets.items():
+            if secret is None:
+                yield query("remove_secret", user=self._user, name=name)
+            else:
+                yield from self._put(name, secret)
+        return True
+
+    def _put(self, name: str, value: str) -> Operation[None]:
         sealed = self._cipher.seal(value, owner=self._user, name=name)
         yield query("put_secret", user=self._user, name=name, sealed=sealed)
 
@@ -320,6 +359,12 @@ class Secrets:
     def names(self) -> Operation[Sequence[str]]:
         rows = every((yield query("secret_names", user=self._user)), _Name)
         return [row.name for row in rows]
+
+    @reading
+    def stamp(self) -> Operation[bytes]:
+        """Another one after each change: whatever is put is sealed anew."""
+        rows = every((yield query("sealed_secrets", user=self._user)), _NamedSecret)
+        return hashlib.blake2b(msgspec.json.encode(rows), digest_size=16).digest()
 
     @writing
     def remove(self, name: str) -> Operation[None]:

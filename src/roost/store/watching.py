@@ -43,18 +43,50 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     approvals: tuple[Approval, ...] = ()
 
 
+PAGE_BYTES = 1 << 20
+"""A page ends with the message that makes it as long, however few they are."""
+_END = 1 << 62
+
+
 class Page(msgspec.Struct, frozen=True):
-    """Messages, with the turns they belong to and the tool calls they ask for or answer."""
+    """Messages, with the turns they belong to, the tool calls they ask for or answer, and how what
+    was asked about these was settled; `older` if there are more before them."""
 
     messages: tuple[Message, ...]
     turns: tuple[Turn, ...]
     calls: tuple[ToolCall, ...]
+    approvals: tuple[Approval, ...]
+    older: bool = False
+
+
+def newest(
+    session: SessionId, limit: int, *, before: int | None = None
+) -> Operation[tuple[Message, ...]]:
+    """The last messages, or the last ones before a position, oldest first."""
+    end = _END if before is None else before
+    rows = yield query(
+        "page_of_messages", session=session, before=end, limit=limit, bytes=PAGE_BYTES
+    )
+    return messages_of(rows)[::-1]
+
+
+def newest_page(session: SessionId, limit: int, *, before: int | None = None) -> Operation[Page]:
+    messages = yield from newest(session, limit, before=before)
+    page = yield from page_of(session, messages)
+    if not messages:
+        return page
+    older = yield query("is_message_before", session=session, before=messages[0].position)
+    return msgspec.structs.replace(page, older=bool(older))
 
 
 def page_of(session: SessionId, messages: tuple[Message, ...]) -> Operation[Page]:
+    asked = _calls_in(messages)
     turns = yield from _by_id("turns_by_id", session, _turns_in(messages))
-    calls = yield from _by_id("tool_calls_by_id", session, _calls_in(messages))
-    return Page(messages, tuple(turns_of(turns)), tuple(calls_of(calls)))
+    calls = yield from _by_id("tool_calls_by_id", session, asked)
+    settled = yield from _by_id("settled_approvals", session, asked)
+    return Page(
+        messages, tuple(turns_of(turns)), tuple(calls_of(calls)), tuple(approvals_of(settled))
+    )
 
 
 def _turns_in(messages: Iterable[Message]) -> set[str]:
@@ -68,8 +100,7 @@ def _calls_in(messages: Iterable[Message]) -> set[str]:
 
 def take_snapshot(user: UserId, session: SessionId, limit: int) -> Operation[Snapshot]:
     found = yield from load_session(user, session)
-    rows = yield query("page_of_messages", session=session, before=1 << 62, limit=limit)
-    page = yield from page_of(session, messages_of(rows)[::-1])
+    page = yield from newest_page(session, limit)
     queue = yield query("list_queue", user=user, session=session)
     approvals = yield query("pending_approvals_of", session=session)
     row = maybe((yield query("live_turn_row", session=session)), TurnRow)
@@ -83,12 +114,14 @@ def take_snapshot(user: UserId, session: SessionId, limit: int) -> Operation[Sna
         cursor=_cursor(found, turn, deltas),
         session=found,
         messages=page.messages,
+        older=page.older,
         queue=tuple(turns_of(queue)),
         turn=turn,
         turns=_with(page.turns, turn),
         calls=tuple(calls),
         past_calls=tuple([call for call in page.calls if turn is None or call.turn != turn.id]),
         approvals=tuple(approvals_of(approvals)),
+        past_approvals=page.approvals,
         deltas=deltas,
     )
 

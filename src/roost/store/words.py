@@ -81,9 +81,12 @@ def loose_words(text: str) -> list[str]:
     return list(dict.fromkeys(words))[:_MOST_WORDS]
 
 
-def any_of(phrases: Iterable[str]) -> str:
+def as_terms(phrases: Iterable[str]) -> list[Term]:
+    return [Term(pieces, False) for each in phrases if (pieces := tuple(_PIECE.findall(each)))]
+
+
+def any_of(terms: Iterable[Term]) -> str:
     """In the language of FTS5: texts with any of these."""
-    terms = [Term(pieces, False) for each in phrases if (pieces := tuple(_PIECE.findall(each)))]
     return " OR ".join([_phrase(term) for term in terms])
 
 
@@ -93,6 +96,13 @@ def scope_word(kind: str, value: str) -> str:
 
 
 def _phrase(term: Term) -> str:
+    tokens, prefix = tokens_of(term)
+    return f'"{" ".join(tokens)}"{" *" if prefix else ""}'
+
+
+def tokens_of(term: Term) -> tuple[list[str], bool]:
+    """The words of the index that stand in a row where the term does, and whether the last may go
+    on."""
     tokens: list[str] = []
     *before, final = term.pieces
     for piece in before:
@@ -104,7 +114,7 @@ def _phrase(term: Term) -> str:
         prefix = prefix or len(final) == 1
     else:
         tokens.append(final)
-    return f'"{" ".join(tokens)}"{" *" if prefix else ""}'
+    return tokens, prefix
 
 
 class _Fold(dict[int, str]):

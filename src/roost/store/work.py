@@ -12,7 +12,17 @@ from roost.core.turns import NewTurn, Turn
 from roost.store.approvals import expire_due
 from roost.store.figures import WorkFigures
 from roost.store.leases import Lease, claim, session_lease
-from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
+from roost.store.operations import (
+    Engine,
+    Operation,
+    every,
+    keeping,
+    maybe,
+    one,
+    query,
+    reading,
+    writing,
+)
 from roost.store.queue import submit
 from roost.store.rows import sessions_of, turns_of
 from roost.store.sessions import load_session
@@ -56,12 +66,14 @@ class Submitted(msgspec.Struct, frozen=True):
 
 class Orphan(msgspec.Struct, frozen=True, array_like=True):
     """A turn that stopped when whoever ran it died. `active_at` is when its session last showed
-    activity, to about half a minute: while nobody has ended the turn, the time of the death."""
+    activity, to about half a minute: while nobody has ended the turn, the time of the death. It is
+    not `here` that it goes on if its workspace is on another server."""
 
     user: UserId
     session: SessionId
     turn: TurnId
     active_at: int
+    here: bool = True
 
 
 class _Stored(msgspec.Struct, frozen=True, array_like=True):
@@ -69,14 +81,25 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
     seq: int
 
 
+class _TurnName(msgspec.Struct, frozen=True, array_like=True):
+    id: TurnId
+
+
 class _There(msgspec.Struct, frozen=True, array_like=True):
     id: SessionId
 
 
+class _Revision(msgspec.Struct, frozen=True, array_like=True):
+    session: SessionId
+    revision: int
+
+
 class Work:
-    def __init__(self, engine: Engine, ttl: float) -> None:
+    def __init__(self, engine: Engine, ttl: float, server: str) -> None:
+        """`server` is this one's name among those that share the store."""
         self.engine = engine
         self._ttl = round(ttl * 1000)
+        self._server = server
 
     @reading
     def owner(self, session: SessionId) -> Operation[UserId | None]:
@@ -89,7 +112,7 @@ class Work:
         """What waits, of all users."""
         return one((yield query("count_work")), WorkFigures)
 
-    @writing
+    @keeping
     def tick(self, checkpoints: Sequence[Checkpoint], held: Sequence[Lease]) -> Operation[Tick]:
         """Store the new deltas of all streaming turns and renew all leases, in one commit (D2).
 
@@ -135,7 +158,8 @@ class Work:
         turn = yield from submit(user, session, new)
         if turn.state != "queued" or (yield query("live_turn", session=session)):
             return Submitted(turn)
-        if maybe((yield query("first_queued", session=session)), str) != turn.id:
+        first = maybe((yield query("next_turn_here", session=session, server=self._server)), str)
+        if first != turn.id:
             return Submitted(turn)
         zone = (yield from _zones([user]))[user]
         if zone.is_disabled:
@@ -169,9 +193,10 @@ class Work:
         return (yield from _load([each for each in held if each.turn is not None]))
 
     def _claimable(self, limit: int) -> Operation[list[SessionId]]:
-        found = every((yield query("answered_sessions", limit=limit)), _Session)
+        rows = yield query("answered_sessions", limit=limit, server=self._server)
+        found = every(rows, _Session)
         if len(found) < limit:
-            rows = yield query("queued_sessions", limit=limit - len(found))
+            rows = yield query("queued_sessions", limit=limit - len(found), server=self._server)
             found += every(rows, _Session)
         return [row.id for row in found]
 
@@ -180,6 +205,30 @@ class Work:
         """Those of them that are there, anyone's."""
         rows = yield query("sessions_among", ids=_json(sorted(sessions)))
         return frozenset([each.id for each in every(rows, _There)])
+
+    @reading
+    def revisions(self, sessions: Collection[SessionId]) -> Operation[dict[SessionId, int]]:
+        """How far those of them are that are there."""
+        rows = yield query("session_revisions", ids=_json(sorted(sessions)))
+        return {row.session: row.revision for row in every(rows, _Revision)}
+
+    @reading
+    def waits_among(self, sessions: Collection[SessionId]) -> Operation[bool]:
+        """Whether something in them may have to be worked on, and is not."""
+        return bool((yield query("waits_among", ids=_json(sorted(sessions)))))
+
+    @reading
+    def served_among(self, users: Collection[UserId]) -> Operation[frozenset[UserId]]:
+        """Those of them who were neither disabled nor removed."""
+        zones = yield from _zones(sorted(users))
+        return frozenset([each.user for each in zones.values() if not each.is_disabled])
+
+    @reading
+    def stops_asked(self, sessions: Collection[SessionId]) -> Operation[frozenset[TurnId]]:
+        """Turns of these sessions that somebody wants stopped, and those of users who were
+        disabled."""
+        rows = yield query("stops_asked", ids=_json(sorted(sessions)))
+        return frozenset([each.id for each in every(rows, _TurnName)])
 
     @writing
     def expire_approvals(self) -> Operation[Sequence[SessionId]]:
@@ -196,7 +245,8 @@ class Work:
         """Interrupted turns that may go on by themselves, once: they ended in the last `window`
         seconds, nothing came after them, and no tool call of theirs is in doubt (D3). A subagent's
         never do: its caller's call is over."""
-        return every((yield query("continuable_turns", window=round(window * 1000))), Orphan)
+        rows = yield query("continuable_turns", window=round(window * 1000), server=self._server)
+        return every(rows, Orphan)
 
     @reading
     def forsaken(self) -> Operation[Sequence[Orphan]]:

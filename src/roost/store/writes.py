@@ -9,7 +9,7 @@ from roost.core.events import (
     MessageAdded,
     ToolCallUpdated,
 )
-from roost.core.ids import BlobId, SessionId, Token, TurnId, UserId
+from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
 from roost.core.messages import (
     Draft,
     Part,
@@ -36,7 +36,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     """Milliseconds since its last activity in the list."""
 
 
-class _Placed(msgspec.Struct, frozen=True, array_like=True):
+class Placed(msgspec.Struct, frozen=True, array_like=True):
     position: int
     revision: int
     born: int
@@ -235,13 +235,25 @@ def answers(drafts: tuple[Draft, ...]) -> bool:
     return "assistant" in [draft.role for draft in drafts]
 
 
+def find_message(user: UserId, message: MessageId) -> Operation[Placed | None]:
+    return maybe((yield query("find_message", user=user, message=message)), Placed)
+
+
+def find_live_message(user: UserId, session: SessionId, message: MessageId) -> Operation[Placed]:
+    """One of the history as it is now."""
+    found = yield from find_message(user, message)
+    if found is None or found.session != session or found.gone is not None:
+        raise NotFound("message", message)
+    return found
+
+
 def already_written(
     user: UserId, session: SessionId, drafts: tuple[Draft, ...]
 ) -> Operation[Written | None]:
     """The result of the first call, if these very messages were written before."""
     if not drafts:
         return None
-    last = maybe((yield query("find_message", user=user, message=drafts[-1].id)), _Placed)
+    last = yield from find_message(user, drafts[-1].id)
     if last is None:
         return None
     if last.session != session:

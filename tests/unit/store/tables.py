@@ -1,27 +1,48 @@
-"""The rows of a store, as they lie in its file."""
+"""The rows of a store, as they lie in its database."""
 
 from pathlib import Path
 
 from roost.core.ids import SessionId, UserId
+from roost.core.keys import StoreAddress
 from roost.store.folder import DATABASE
-from roost.store.sqlite.connect import connect_reader
+from roost.store.operations import Rows
+from roost.store.postgres.connect import connect, fetch
+from roost.store.sqlite.connect import connect_writer
+from tests.store_driver import databases
+
+_COLUMNS = {
+    "sqlite": "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c"
+    " WHERE t.type = 'table' AND t.name NOT LIKE 'search%'",
+    "postgres": "SELECT c.table_name, c.column_name FROM information_schema.columns c"
+    " JOIN pg_tables t ON t.tablename = c.table_name"
+    " WHERE c.table_schema = 'public' AND c.table_name NOT LIKE 'search%'",
+}
 
 
-def rows_naming(folder: Path, id: SessionId | UserId) -> dict[str, int]:
-    """Every table that still has the id in some column, with how many rows do."""
-    database = connect_reader(folder / DATABASE)
-    found: dict[str, int] = {}
+async def run_sql(folder: Path, sql: str) -> Rows:
+    """Past the store: what nobody could do through it, and what it does not show."""
+    if (url := databases.get(folder)) is not None:
+        connection = await connect(StoreAddress(url), cached=False)
+        try:
+            return await fetch(connection, sql)
+        finally:
+            await connection.close(timeout=60)
+    database = connect_writer(folder / DATABASE)
     try:
-        tables = database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        for (table,) in tables:
-            columns = database.rows("SELECT name FROM pragma_table_info(?)", (table,))
-            for (column,) in columns:
-                if str(table).startswith("search"):
-                    continue
-                sql = f'SELECT count(*) FROM {table} WHERE "{column}" LIKE ?'  # noqa: S608 (schema)
-                ((number,),) = database.rows(sql, (f"%{id}%",))
-                if number:
-                    found[str(table)] = int(str(number))
+        return database.rows(sql)
     finally:
         database.close()
-    return found
+
+
+async def rows_naming(folder: Path, id: SessionId | UserId) -> dict[str, int]:
+    """Every table that still has the id in some column, with how many rows do."""
+    backend = "postgres" if folder in databases else "sqlite"
+    columns = await run_sql(folder, _COLUMNS[backend])
+    counts = " UNION ALL ".join(
+        [
+            f"SELECT '{table}', count(*) FROM {table}"
+            f" WHERE CAST(\"{column}\" AS TEXT) LIKE '%{id}%'"
+            for table, column in columns
+        ]
+    )
+    return {str(table): int(str(n)) for table, n in await run_sql(folder, counts) if n}

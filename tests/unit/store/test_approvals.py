@@ -9,6 +9,8 @@ from roost.core.ids import new_approval_id, new_tool_call_id
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, question
 
+pytestmark = pytest.mark.both
+
 
 async def test_parking_asks_and_says_so(ada: Driver, clock: FakeClock) -> None:
     run = await ada.run()

@@ -1,6 +1,7 @@
 """Blobs: stored once, read in pieces, forgotten when nobody names them, and only then."""
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,11 +17,23 @@ from roost.store.folder import BLOBS
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from roost.testing.faults import FaultError, failing
-from tests.store_driver import Driver, new_turn
+from tests.store_driver import Driver, databases, new_turn
+from tests.unit.store.tables import run_sql
+
+pytestmark = pytest.mark.both
 
 
 def files(folder: Path) -> list[Path]:
     return [path for path in (folder / BLOBS).rglob("*") if path.is_file()]
+
+
+async def stored(folder: Path) -> list[str]:
+    """The names of all bytes that are kept, drafts among them."""
+    names = [path.name for path in files(folder)]
+    if folder in databases:
+        rows = await run_sql(folder, "SELECT DISTINCT blob_id FROM blob_pieces")
+        names += [str(name) for (name,) in rows]
+    return names
 
 
 def name_of(data: bytes) -> BlobId:
@@ -52,7 +65,7 @@ async def test_same_bytes_are_stored_once_for_all_users(
 ) -> None:
     puts = [who.blobs.put_bytes(b"owl", "text/plain") for who in (ada, bob) for _ in range(5)]
     assert len({blob.id for blob in await asyncio.gather(*puts)}) == 1
-    assert [path.name for path in files(folder)] == [name_of(b"owl")]
+    assert await stored(folder) == [name_of(b"owl")]
 
 
 async def test_upload_that_breaks_off_leaves_nothing(ada: Driver, folder: Path) -> None:
@@ -62,7 +75,7 @@ async def test_upload_that_breaks_off_leaves_nothing(ada: Driver, folder: Path) 
 
     with pytest.raises(StoreUnavailable):
         await ada.blobs.put(broken(), "text/plain")
-    assert files(folder) == []
+    assert await stored(folder) == []
 
 
 async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> None:
@@ -70,11 +83,12 @@ async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> Non
         await ada.blobs.put_bytes(b"owl", "text/plain")
     with failing("store.commit.before"), pytest.raises(StoreUnavailable):
         await ada.blobs.put_bytes(b"owl", "text/plain")
-    assert files(folder) == []
+    assert await stored(folder) == []
     with pytest.raises(NotFound):
         await ada.blobs.get(name_of(b"owl"))
 
 
+@pytest.mark.sqlite("rows are not removed by hand as files are")
 async def test_missing_file_is_a_clear_error(ada: Driver, folder: Path) -> None:
     blob = await ada.blobs.put_bytes(b"owl", "text/plain")
     files(folder)[0].unlink()
@@ -106,7 +120,21 @@ async def test_blob_that_no_session_names_is_forgotten_after_a_day(
     with pytest.raises(NotFound):
         await bob.blobs.get(named.id)
     assert await ada.blobs.read_bytes(named.id) == b"named"
-    assert {path.name for path in files(folder)} == {named.id, fresh.id}
+    assert set(await stored(folder)) == {named.id, fresh.id}
+
+
+@pytest.mark.postgres
+async def test_bytes_are_forgotten_with_the_row_that_names_them(
+    ada: Driver, folder: Path, clock: FakeClock
+) -> None:
+    await ada.blobs.put_bytes(b"owl", "text/plain")
+    clock.advance(2 * DAY)
+    for nth in range(1, 20):
+        with contextlib.suppress(StoreUnavailable), failing("store.commit.after", nth=nth):
+            await ada.store.upkeep.run()
+        rows = await run_sql(folder, "SELECT id FROM blobs")
+        assert len(rows) == len(await stored(folder))
+    assert await stored(folder) == []
 
 
 async def test_putting_it_again_gives_it_another_day(ada: Driver, clock: FakeClock) -> None:
@@ -124,8 +152,8 @@ async def test_blob_of_a_deleted_session_is_forgotten_once_that_is_purged(
     await attach(ada, session, await ada.blobs.put_bytes(b"owl", "text/plain"))
     await ada.sessions.delete(session)
     clock.advance(2 * DAY)
-    async with asyncio.timeout(10):
-        while files(folder):
+    async with asyncio.timeout(60):
+        while await stored(folder):
             await ada.store.upkeep.run()
 
 
@@ -150,7 +178,7 @@ async def test_blobs_that_come_at_once_take_no_more_than_they_may(
     kept = [each for each in outcomes if isinstance(each, Blob)]
     assert len(kept) == 2
     assert sum(isinstance(each, FilesFull) for each in outcomes) == 3
-    assert len(files(folder)) == 2, "what was refused is gone"
+    assert len(await stored(folder)) == 2, "what was refused is gone"
     await ada.blobs.put_bytes(b"x" * 20, "text/plain", most=100)
     with pytest.raises(FilesFull, match=r"limits\.files_mb"):
         await ada.blobs.put_bytes(b"y", "text/plain", most=100)

@@ -12,6 +12,8 @@ from roost.store.facts import LONGEST, PAGE, Facts
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver
 
+pytestmark = pytest.mark.both
+
 SCOPE = "builtin/default/ada"
 
 

@@ -13,8 +13,11 @@ from roost.core.sessions import Parent
 from roost.core.turns import Step
 from roost.core.usage import Usage
 from roost.store.upkeep import DAY
+from roost.store.watching import PAGE_BYTES, Page
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, draft, new_session, new_turn, summary, text
+
+pytestmark = pytest.mark.both
 
 
 @pytest.fixture
@@ -64,6 +67,30 @@ async def test_pages_go_back_and_are_not_moved_by_appends(
     await ada.talk(session)
     assert list(await ada.history.page(session, before=last[0].position, limit=4)) == live[:2]
     assert await ada.history.page(session, before=1) == ()
+
+
+async def test_page_of_long_messages_ends_early_and_the_next_goes_on(
+    ada: Driver, session: SessionId
+) -> None:
+    for n in range(3):
+        await ada.talk(session, f"Question {n}", f"{n}" * (PAGE_BYTES // 2))
+    live = await ada.live(session)
+    pages: list[Page] = []
+    while not pages or pages[-1].older:
+        before = pages[-1].messages[0].position if pages else None
+        pages.append(await ada.history.whole_page(session, before=before))
+    assert [len(page.messages) for page in pages] == [3, 3]
+    assert [message for page in pages[::-1] for message in page.messages] == live
+    shown = await ada.history.snapshot(session)
+    assert (list(shown.messages), shown.older) == (live[3:], True)
+
+
+async def test_message_of_any_length_has_a_page(ada: Driver, session: SessionId) -> None:
+    await ada.talk(session, "Question", "x" * (2 * PAGE_BYTES))
+    page = await ada.history.whole_page(session)
+    assert [message.role for message in page.messages] == ["assistant"]
+    rest = await ada.history.whole_page(session, before=page.messages[0].position)
+    assert ([message.role for message in rest.messages], rest.older) == (["user"], False)
 
 
 @pytest.mark.parametrize("limit", [0, 201])
@@ -116,7 +143,7 @@ async def test_pinned_message_is_read_as_one_and_let_go_again(
     changes = await ada.history.since(session, before.revision)
     assert changes.recorded[0].events == (SessionUpdated(("pinned_messages",)),)
 
-    branch = await ada.history.branch(session, new_session())
+    branch = await ada.branches.branch(session, new_session())
     assert [message.pinned for message in await ada.live(branch.id)][:2] == [True, False]
     await ada.compact(session)
     assert [m.pinned for m in (await ada.history.replaced(session, 1)).messages][:2] == [
@@ -270,7 +297,7 @@ async def test_branch_copies_the_live_history_under_new_ids(
 ) -> None:
     before = await ada.everything(session)
     new = new_session("cli")
-    branch = await ada.history.branch(session, new)
+    branch = await ada.branches.branch(session, new)
     assert (branch.id, branch.origin) == (new.id, "cli")
     assert branch.parent == Parent(session, "branch")
     assert (branch.revision, branch.epoch, branch.counters.messages) == (1, 0, 6)
@@ -280,13 +307,13 @@ async def test_branch_copies_the_live_history_under_new_ids(
     assert not {message.turn for message in mine} & {message.turn for message in copied}
     assert [message.created_at for message in mine] == [message.created_at for message in copied]
     assert await ada.everything(session) == before
-    assert await ada.history.branch(session, new) == branch
+    assert await ada.branches.branch(session, new) == branch
 
 
 async def test_branch_and_source_go_their_own_ways(
     ada: Driver, session: SessionId, turns: list[TurnId]
 ) -> None:
-    branch = (await ada.history.branch(session, new_session())).id
+    branch = (await ada.branches.branch(session, new_session())).id
     await ada.talk(branch, "This", "Way")
     await ada.talk(session, "That", "Way")
     copies = await ada.turns.of(branch)
@@ -300,7 +327,7 @@ async def test_branch_at_a_message_ends_with_it(
     ada: Driver, session: SessionId, turns: list[TurnId]
 ) -> None:
     third = (await ada.live(session))[2]
-    branch = await ada.history.branch(session, new_session(), at=third.id)
+    branch = await ada.branches.branch(session, new_session(), at=third.id)
     assert await ada.texts(branch.id) == ["Question 0", "Answer 0", "Question 1"]
     assert (branch.head, branch.counters.messages, branch.counters.turns) == (3, 3, 2)
     assert branch.parent == Parent(session, "branch", third.id)
@@ -309,7 +336,7 @@ async def test_branch_at_a_message_ends_with_it(
 async def test_branch_during_a_turn_stops_short_where_it_was(ada: Driver) -> None:
     run = await ada.run()
     call = (await ada.call_tool(run)).call
-    branch = (await ada.history.branch(run.session, new_session())).id
+    branch = (await ada.branches.branch(run.session, new_session())).id
     (turn,) = await ada.turns.of(branch)
     assert turn.state == "interrupted"
     (copied,) = await ada.turns.tool_calls(turn.id)
@@ -330,10 +357,10 @@ async def test_branch_answers_the_calls_whose_results_it_has_not(
     for result in results:
         await move(result.call, "running")
         await move(result.call, "done", (result,))
-    before_results = await ada.history.branch(session, new_session())
+    before_results = await ada.branches.branch(session, new_session())
     answered = Draft(new_message_id(), "tool", results)
     await ada.turns.append(session, run.token, run.turn, Step(messages=(answered,)))
-    at_the_call = await ada.history.branch(session, new_session(), at=asked.id)
+    at_the_call = await ada.branches.branch(session, new_session(), at=asked.id)
     for branch in (before_results, at_the_call):
         assert (branch.head, branch.counters.messages, branch.counters.turns) == (3, 3, 1)
         last = (await ada.live(branch.id))[-1]
@@ -346,7 +373,7 @@ async def test_branch_answers_the_calls_whose_results_it_has_not(
         assert [(each.state, each.result) for each in calls] == [("cancelled", None)] * 2
         await ada.talk(branch.id)
         assert [message.position for message in await ada.live(branch.id)] == [1, 2, 3, 4, 5]
-    whole = await ada.history.branch(session, new_session())
+    whole = await ada.branches.branch(session, new_session())
     assert (await ada.live(whole.id))[-1].parts == results
     (turn,) = await ada.turns.of(whole.id)
     assert [each.state for each in await ada.turns.tool_calls(turn.id)] == ["done", "done"]
@@ -359,7 +386,7 @@ async def test_branch_at_what_is_not_in_the_history_is_refused(
     await ada.compact(session)
     for message in (gone, new_message_id()):
         with pytest.raises(NotFound):
-            await ada.history.branch(session, new_session(), at=message)
+            await ada.branches.branch(session, new_session(), at=message)
     assert len(await ada.sessions.page()) == 1
 
 
@@ -372,7 +399,7 @@ async def test_branch_keeps_its_attachments_when_the_source_is_deleted(
         new_message_id(), "assistant", (FilePart(blob.id, blob.media_type, "owl.png", 3),)
     )
     await ada.turns.append(run.session, run.token, run.turn, Step(messages=(shown,)))
-    branch = (await ada.history.branch(run.session, new_session())).id
+    branch = (await ada.branches.branch(run.session, new_session())).id
     await ada.sessions.delete(run.session)
     clock.advance(2 * DAY)
     await ada.store.upkeep.run()
@@ -382,9 +409,9 @@ async def test_branch_keeps_its_attachments_when_the_source_is_deleted(
 
 async def test_session_opens_with_what_was_said_elsewhere_once(ada: Driver, bob: Driver) -> None:
     new, said = new_session(), (draft("One?", "user"), draft("One."))
-    opened = await ada.history.open(new, said)
+    opened = await ada.branches.open(new, said)
     assert (opened.head, opened.counters.messages, opened.unread) == (2, 2, False)
-    assert await ada.history.open(new, (draft("Other"),)) == opened
+    assert await ada.branches.open(new, (draft("Other"),)) == opened
     live = await ada.live(new.id)
     assert [(message.id, message.turn, message.position) for message in live] == [
         (said[0].id, None, 1),
@@ -393,13 +420,13 @@ async def test_session_opens_with_what_was_said_elsewhere_once(ada: Driver, bob:
     await ada.talk(new.id, "Two?", "Two.")
     assert [message.position for message in await ada.live(new.id)] == [1, 2, 3, 4]
     with pytest.raises(InvalidInput, match="taken"):
-        await bob.history.open(new, said)
+        await bob.branches.open(new, said)
 
 
 async def test_opening_with_an_attachment_that_is_not_there_opens_nothing(ada: Driver) -> None:
     new = new_session()
     missing = FilePart(BlobId("0" * 64), "text/plain", "a.txt", 1)
     with pytest.raises(InvalidInput, match="Upload it first"):
-        await ada.history.open(new, (Draft(new_message_id(), "user", (missing,)),))
+        await ada.branches.open(new, (Draft(new_message_id(), "user", (missing,)),))
     with pytest.raises(NotFound):
         await ada.sessions.get(new.id)

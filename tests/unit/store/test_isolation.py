@@ -5,6 +5,7 @@ from inspect import getmembers, iscoroutinefunction, isfunction
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.facts import Learned, NewFact, Unmeant
@@ -13,24 +14,32 @@ from roost.core.ids import (
     BlobId,
     FactId,
     MessageId,
+    ScheduleId,
     SessionId,
     Token,
     ToolCallId,
     TurnId,
     new_fact_id,
+    new_schedule_id,
+    new_turn_id,
 )
 from roost.core.messages import FilePart
+from roost.core.schedules import NewSchedule, SchedulePatch, When
 from roost.core.sessions import NewSession, Parent
 from roost.core.turns import Step, TurnEnd
+from roost.core.usage import Usage
 from roost.store.approvals import Approvals
 from roost.store.blobs import Blobs
+from roost.store.branches import Branches
 from roost.store.facts import Facts
 from roost.store.history import Histories
 from roost.store.queue import Queue
+from roost.store.schedules import Schedules
 from roost.store.search import Search, SearchFilter
 from roost.store.sessions import SessionPatch, Sessions
 from roost.store.transfer import Transfer
 from roost.store.turns import Turns
+from roost.store.usage import Spent, Usages
 from roost.store.vectors import FactVectors
 from tests.store_driver import (
     CONFIG,
@@ -44,6 +53,8 @@ from tests.store_driver import (
     summary,
     text,
 )
+
+pytestmark = pytest.mark.both
 
 SCOPE = "builtin/default/ada"
 
@@ -62,6 +73,7 @@ class Theirs(NamedTuple):
     parked: TurnId
     approval: ApprovalId
     fact: FactId
+    schedule: ScheduleId
 
 
 @pytest.fixture
@@ -69,6 +81,7 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     blob = await ada.blobs.put_bytes(b"secret", "text/plain")
     past = await ada.talk(session, "secret plans", "secret answer")
     await ada.sessions.point("web", session)
+    await ada.sessions.point("small:dm:1", session)
     await ada.sessions.update(session, SessionPatch(project="secret"))
     lease = await ada.claim(session)
     await ada.sessions.configure(session, lease.token, CONFIG, PROMPT)
@@ -80,6 +93,10 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     await ada.queue.submit(session, attachment)
     await ada.queue.edit(attachment.id, (attached,))
     await ada.stream(run, "secret", attempt=2)
+    helper = NewSession(id=new_session().id, origin="web", parent=Parent(session, "subagent"))
+    await ada.sessions.create(helper)
+    for used_in, source in ((session, past), (helper.id, "secret")):
+        await ada.usage.add(used_in, source, (Usage("p", "m", input_tokens=1),))
     message = (await ada.live(session))[0].id
     parked = await ada.run()
     asked = await ada.park(parked)
@@ -88,6 +105,7 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
     )
     other = NewFact(id=new_fact_id(), text="Another", entities=("Secret",), attribute="a")
     await ada.facts.apply(SCOPE, "secret", Learned(additions=(fact, other)))
+    schedule = await ada.schedules.add(replace(_schedule(), session=session))
     return Theirs(
         session,
         run.token,
@@ -100,7 +118,17 @@ async def theirs(ada: Driver, session: SessionId) -> Theirs:
         parked.turn,
         asked.id,
         fact.id,
+        schedule.id,
     )
+
+
+def _schedule() -> NewSchedule:
+    when = When(kind="every", spec="1h", time_zone="UTC")
+    return NewSchedule(id=new_schedule_id(), name="secret", when=when, text="secret")
+
+
+async def _tokens(spent: Awaitable[Spent]) -> int:
+    return (await spent).tokens
 
 
 def _vectors(driver: Driver) -> FactVectors:
@@ -147,6 +175,7 @@ NOT_FOUND: dict[str, Ask] = {
     "Turns.set_tool_call repeated": lambda bob, of: bob.turns.set_tool_call(
         of.session, of.token, of.running, of.call, "running"
     ),
+    "Turns.ask_to_stop": lambda bob, of: bob.turns.ask_to_stop(of.session, of.running),
     "Turns.park": lambda bob, of: bob.turns.park(
         of.session, of.token, of.running, (question(of.call),), ttl=60
     ),
@@ -176,7 +205,7 @@ NOT_FOUND: dict[str, Ask] = {
         of.session, of.token, summary(0, (of.message,))
     ),
     "Histories.restore": lambda bob, of: bob.history.restore(of.session, of.token),
-    "Histories.branch": lambda bob, of: bob.history.branch(of.session, new_session()),
+    "Branches.branch": lambda bob, of: bob.branches.branch(of.session, new_session()),
     "Facts.get": lambda bob, of: bob.facts.get(SCOPE, of.fact),
     "Facts.edit": lambda bob, of: bob.facts.edit(SCOPE, of.fact, "Mine"),
     "Facts.forget": lambda bob, of: bob.facts.forget(SCOPE, of.fact),
@@ -185,9 +214,19 @@ NOT_FOUND: dict[str, Ask] = {
         SCOPE, of.session, before=of.fact
     ),
     "Facts.page before": lambda bob, of: bob.facts.page(SCOPE, before=of.fact),
+    "Schedules.get": lambda bob, of: bob.schedules.get(of.schedule),
+    "Schedules.add": lambda bob, of: bob.schedules.add(replace(_schedule(), session=of.session)),
+    "Schedules.change": lambda bob, of: bob.schedules.change(
+        of.schedule, SchedulePatch(text="Mine")
+    ),
+    "Schedules.remove": lambda bob, of: bob.schedules.remove(of.schedule),
+    "Schedules.run": lambda bob, of: bob.schedules.run(of.schedule, new_turn_id(), None),
+    "Schedules.runs": lambda bob, of: bob.schedules.runs(of.schedule),
     "Blobs.get": lambda bob, of: bob.blobs.get(of.blob),
     "Blobs.read": lambda bob, of: anext(aiter(bob.blobs.read(of.blob))),
     "Blobs.read_bytes": lambda bob, of: bob.blobs.read_bytes(of.blob),
+    "Usages.of_session": lambda bob, of: bob.usage.of_session(of.session),
+    "Usages.add": lambda bob, of: bob.usage.add(of.session, "mine", (Usage("p", "m"),)),
     "Transfer.markdown": lambda bob, of: bob.transfer.markdown(of.session),
     "Transfer.export": lambda bob, of: bob.transfer.export(of.session),
 }
@@ -196,7 +235,12 @@ EMPTY: dict[str, Ask] = {
     "Sessions.page": lambda bob, of: bob.sessions.page(),
     "Sessions.projects": lambda bob, of: bob.sessions.projects(),
     "Sessions.prompt": lambda bob, of: bob.sessions.prompt(of.session),
+    "Sessions.routes": lambda bob, of: bob.sessions.routes(limit=9),
+    "Sessions.has_route": lambda bob, of: bob.sessions.has_route("web"),
+    "Sessions.reset_rule": lambda bob, of: bob.sessions.reset_rule("web"),
+    "Sessions.set_reset_rule": lambda bob, of: bob.sessions.set_reset_rule("web", "never"),
     "Sessions.current": lambda bob, of: bob.sessions.current("web"),
+    "Sessions.channels": lambda bob, of: bob.sessions.channels(of.session),
     "Queue.of": lambda bob, of: bob.queue.of(of.session),
     "Turns.of": lambda bob, of: bob.turns.of(of.session),
     "Turns.latest": lambda bob, of: bob.turns.latest(of.session),
@@ -220,6 +264,12 @@ EMPTY: dict[str, Ask] = {
     "FactVectors.put": lambda bob, of: _vectors(bob).put(
         SCOPE, "m", [(Unmeant(1, "secret fact"), b"")]
     ),
+    "Schedules.all": lambda bob, of: bob.schedules.all(),
+    "Usages.today": lambda bob, of: _tokens(bob.usage.today()),
+    "Usages.of_turn": lambda bob, of: _tokens(bob.usage.of_turn(of.past)),
+    "Usages.by_turn": lambda bob, of: bob.usage.by_turn(of.past),
+    "Usages.of_subagents": lambda bob, of: _tokens(bob.usage.of_subagents(of.session)),
+    "Usages.by_day": lambda bob, of: bob.usage.by_day(days=2),
     "Blobs.of_session": lambda bob, of: bob.blobs.of_session(of.session),
     "Search.__call__": lambda bob, of: bob.find("secret"),
     "Search.__call__ in the session": lambda bob, of: bob.find(
@@ -228,11 +278,12 @@ EMPTY: dict[str, Ask] = {
 }
 
 HARMLESS = {
+    "Schedules.ahead",
     "Blobs.check_room",
     "Blobs.put",
     "Blobs.put_bytes",
     "Facts.apply",
-    "Histories.open",
+    "Branches.open",
     "Transfer.load",
 }
 """They name nothing that is there already; what an import does is in test_transfer.py."""
@@ -244,10 +295,13 @@ PARTS = (
     Turns,
     Approvals,
     Histories,
+    Branches,
     Search,
     Facts,
     FactVectors,
+    Schedules,
     Blobs,
+    Usages,
     Transfer,
 )
 
@@ -280,8 +334,26 @@ async def test_others_things_are_not_listed(bob: Driver, theirs: Theirs, name: s
     assert not await EMPTY[name](bob, theirs)
 
 
-OF_THE_USER = ("Blobs.get", "Blobs.read", "Facts.", "FactVectors.")
-"""What is the user's, not the session's."""
+OF_THE_USER = (
+    "Blobs.get",
+    "Blobs.read",
+    "Facts.",
+    "FactVectors.",
+    "Schedules.",
+    "Sessions.has",
+    "Sessions.routes",
+    "Usages.by_",
+    "Usages.of_subagents",
+    "Usages.of_turn",
+    "Usages.today",
+)
+"""What is the user's, not the session's. What a deleted session used was used."""
+
+
+@pytest.mark.parametrize("name", [name for name in EMPTY if name.startswith("Usages.")])
+async def test_own_use_is_found(ada: Driver, theirs: Theirs, name: str) -> None:
+    """There is something that others do not see."""
+    assert await EMPTY[name](ada, theirs)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +399,7 @@ async def test_anothers_turn_and_message_ids_are_of_no_use_in_an_own_session(
     with pytest.raises(NotFound):
         await bob.say(theirs_in_mine, "Mine")
     with pytest.raises(NotFound):
-        await bob.history.branch(run.session, new_session(), at=theirs.message)
+        await bob.branches.branch(run.session, new_session(), at=theirs.message)
     assert await bob.texts(run.session) == ["Hello"]
 
 
@@ -352,9 +424,13 @@ async def test_settings_and_secrets_are_each_users_own(ada: Driver, bob: Driver)
     await ada.settings.put("theme", '"dark"')
     await ada.secrets.put("key", "sk-ada")
     assert await bob.settings.get("theme") is None
+    before, none = await ada.secrets.stamp(), await bob.secrets.stamp()
+    assert await bob.settings.replace("theme", None, '"light"')
+    assert await ada.settings.get("theme") == '"dark"'
     assert await bob.secrets.get("key") is None
     assert await bob.secrets.names() == []
     await bob.secrets.put("key", "sk-bob")
     await bob.secrets.remove("key")
+    assert (await ada.secrets.stamp(), await bob.secrets.stamp()) == (before, none)
     assert await ada.secrets.get("key") == "sk-ada"
     assert await ada.store.secrets.get("key") is None

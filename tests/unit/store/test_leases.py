@@ -5,27 +5,27 @@ import pytest
 from roost.core.errors import NotFound
 from roost.core.ids import SessionId
 from roost.store.leases import session_lease
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.store_driver import HOLDER, OTHER_HOLDER, Driver
 
+pytestmark = pytest.mark.both
 
-async def test_claim_without_a_holder_is_not_granted(store: SqliteStore) -> None:
+
+async def test_claim_without_a_holder_is_not_granted(store: Store) -> None:
     assert await store.leases.claim("scheduler", "") is None
     assert await store.leases.claim("scheduler", HOLDER) is not None
 
 
 async def test_claim_repeated_by_its_holder_gives_the_same_lease(
-    store: SqliteStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ) -> None:
     first = await store.leases.claim("scheduler", HOLDER)
     clock.advance(10)
     assert await store.leases.claim("scheduler", HOLDER) == first
 
 
-async def test_lapsed_lease_that_nobody_took_can_be_renewed(
-    store: SqliteStore, clock: FakeClock
-) -> None:
+async def test_lapsed_lease_that_nobody_took_can_be_renewed(store: Store, clock: FakeClock) -> None:
     lease = await store.leases.claim("scheduler", HOLDER)
     assert lease is not None
     clock.advance(31)
@@ -33,7 +33,7 @@ async def test_lapsed_lease_that_nobody_took_can_be_renewed(
     assert await store.leases.claim("scheduler", OTHER_HOLDER) is None
 
 
-async def test_released_lease_can_not_be_renewed(store: SqliteStore) -> None:
+async def test_released_lease_can_not_be_renewed(store: Store) -> None:
     lease = await store.leases.claim("scheduler", HOLDER)
     assert lease is not None
     await store.leases.release(lease)
@@ -41,7 +41,7 @@ async def test_released_lease_can_not_be_renewed(store: SqliteStore) -> None:
     assert await store.leases.holder("scheduler") is None
 
 
-async def test_lease_of_a_session_that_is_not_there_is_not_found(store: SqliteStore) -> None:
+async def test_lease_of_a_session_that_is_not_there_is_not_found(store: Store) -> None:
     name = session_lease(SessionId("ses_unknown"))
     with pytest.raises(NotFound):
         await store.leases.claim(name, HOLDER)

@@ -1,5 +1,6 @@
 """Markdown for people: every kind of part has a form, and no content breaks out of it."""
 
+import pytest
 from msgspec.structs import replace
 
 from roost.core.ids import BlobId, MessageId, SessionId, ToolCallId
@@ -19,6 +20,8 @@ from roost.core.messages import (
 from roost.core.sessions import Session
 from roost.store.markdown import markdown
 from tests.store_driver import Driver
+
+pytestmark = pytest.mark.both
 
 
 def message(role: Role, *parts: Part) -> Message:

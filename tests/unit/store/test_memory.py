@@ -12,6 +12,8 @@ from roost.testing import faults
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, draft, new_turn, opened
 
+pytestmark = pytest.mark.both
+
 SCOPE = "builtin/default/ada"
 OTHER = "openviking/default/ada"
 

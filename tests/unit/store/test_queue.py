@@ -12,6 +12,8 @@ from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, new_turn, text
 
+pytestmark = pytest.mark.both
+
 
 async def test_turn_keeps_what_it_was_sent_with(
     ada: Driver, session: SessionId, clock: FakeClock

@@ -12,18 +12,22 @@ from roost.core.ids import (
     BlobId,
     new_fact_id,
     new_rule_id,
+    new_schedule_id,
     new_sign_in_id,
     new_turn_id,
     new_user_id,
 )
 from roost.core.messages import ImagePart
+from roost.core.schedules import NewSchedule, When
 from roost.core.turns import NewTurn
 from roost.core.users import Caps, User
 from roost.store.folder import BLOBS
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually
 from tests.unit.store.tables import rows_naming
+
+pytestmark = pytest.mark.both
 
 SCOPE = "builtin/default/bob"
 
@@ -38,6 +42,10 @@ async def settled_in(bob: Driver) -> None:
     facts = [NewFact(id=new_fact_id(), text=f"{n} owls", entities=("Bob",)) for n in range(300)]
     await bob.facts.apply(SCOPE, "key", Learned(additions=tuple(facts)))
     await mine.rules.add(Rule(id=new_rule_id(), tool="ls", pattern=None, decision="allow"))
+    when = When(kind="every", spec="1h", time_zone="UTC")
+    schedule = NewSchedule(id=new_schedule_id(), name="x", when=when, text="x", session=run.session)
+    await bob.schedules.add(schedule)
+    await bob.schedules.run(schedule.id, new_turn_id(), None)
     token, secret = new_token()
     await mine.tokens.add(token, hash_of(secret.reveal()), name="x", scopes=("read",))
     await mine.sign_ins.add_link(new_sign_in_id(), b"hash", 60)
@@ -64,7 +72,7 @@ async def test_removed_user_leaves_nothing(
 
     async def gone() -> bool:
         await ada.store.upkeep.run()
-        return not rows_naming(folder, bob.user.id)
+        return not await rows_naming(folder, bob.user.id)
 
     await eventually(gone)
     files = {path.name for path in (folder / BLOBS).rglob("*") if path.is_file()}
@@ -73,7 +81,7 @@ async def test_removed_user_leaves_nothing(
     assert (await ada.store.upkeep.run()).users == 0
 
 
-async def test_removed_user_is_nobody_at_once(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+async def test_removed_user_is_nobody_at_once(store: Store, ada: Driver, bob: Driver) -> None:
     session = await bob.session()
     await store.users.set_password(bob.user.id, "hash")
     assert await store.users.remove(bob.user.id) == [session]
@@ -90,7 +98,7 @@ async def test_removed_user_is_nobody_at_once(store: SqliteStore, ada: Driver, b
     assert await store.users.named("bob") == again
 
 
-async def test_removing_again_changes_nothing(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+async def test_removing_again_changes_nothing(store: Store, ada: Driver, bob: Driver) -> None:
     await bob.session()
     await store.users.remove(bob.user.id)
     assert not await store.users.remove(bob.user.id)
@@ -98,7 +106,7 @@ async def test_removing_again_changes_nothing(store: SqliteStore, ada: Driver, b
         await store.users.remove(new_user_id())
 
 
-async def test_last_admin_is_not_removed(store: SqliteStore, ada: Driver, bob: Driver) -> None:
+async def test_last_admin_is_not_removed(store: Store, ada: Driver, bob: Driver) -> None:
     session = await ada.session()
     with pytest.raises(Conflict, match="last admin"):
         await store.users.remove(ada.user.id)

@@ -9,12 +9,13 @@ from roost.core.ids import SessionId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import NewSession
 from roost.core.turns import Step
-from roost.store.folder import DATABASE
 from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
-from roost.store.sqlite.connect import connect_writer
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, eventually
+from tests.unit.store.tables import run_sql
+
+pytestmark = pytest.mark.both
 
 TEXTS = {
     "owls": "Owls sleep in hollow trees, don't they?",
@@ -280,13 +281,9 @@ async def test_message_that_can_not_be_read_does_not_hold_up_the_index(
     ada: Driver, session: SessionId, folder: Path
 ) -> None:
     await ada.talk(session, "owl", "tree")
-    database = connect_writer(folder / DATABASE)
     for number, parts in enumerate(("{", '[{"type":"text","text":"\\ud800"}]', "[" * 5000, "7")):
-        database.rows(
-            "INSERT INTO messages (id, session_id, position, revision, born, role, parts,"
-            " created_at) VALUES (?, ?, 9, 1, 0, 'note', ?, 0)",
-            (f"msg_bad{number}", session, parts),
-        )
-    database.close()
+        values = f"'msg_bad{number}', '{session}', 9, 1, 0, 'note', '{parts}', 0"
+        columns = "id, session_id, position, revision, born, role, parts, created_at"
+        await run_sql(folder, f"INSERT INTO messages ({columns}) VALUES ({values})")
     await ada.talk(await ada.session(), "later")
     assert len(await ada.found("later")) == 1

@@ -16,6 +16,8 @@ from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, HOLDER, PROMPT, Driver, new_session, new_turn
 
+pytestmark = pytest.mark.both
+
 
 async def test_new_session_is_empty_and_idle(ada: Driver, clock: FakeClock) -> None:
     new = NewSession(id=new_session_id(), origin="cli", title="Owls", project="birds")
@@ -96,7 +98,7 @@ async def test_list_is_filtered(
 async def test_subagents_are_listed_only_when_asked_for(ada: Driver, session: SessionId) -> None:
     child = NewSession(id=new_session_id(), origin="subagent", parent=Parent(session, "subagent"))
     await ada.sessions.create(child)
-    branch = await ada.history.branch(session, new_session())
+    branch = await ada.branches.branch(session, new_session())
     shown = {each.id for each in await ada.sessions.page()}
     assert shown == {session, branch.id}
     everyone = {each.id for each in await ada.sessions.page(SessionFilter(subagents=True))}

@@ -7,10 +7,12 @@ import pytest
 from roost.core.errors import Conflict, NotFound
 from roost.core.ids import SignInId, UserId, new_sign_in_id
 from roost.store.sign_ins import MOST, NewSignIn
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver
+
+pytestmark = pytest.mark.both
 
 LINK, COOKIE = b"link", b"cookie"
 
@@ -140,7 +142,7 @@ async def test_too_many_at_once_push_out_those_not_seen_for_longest(
 
 
 async def test_first_link_is_for_a_roost_that_nobody_has_used(
-    store: SqliteStore, ada: Driver, bob: Driver
+    store: Store, ada: Driver, bob: Driver
 ) -> None:
     async def first(hash: bytes) -> bool:
         return await store.sign_ins.first_link(ada.user.id, new_sign_in_id(), hash, 60)
@@ -155,14 +157,14 @@ async def test_first_link_is_for_a_roost_that_nobody_has_used(
 
 
 async def test_no_first_link_where_somebody_has_a_password(
-    store: SqliteStore, ada: Driver, bob: Driver
+    store: Store, ada: Driver, bob: Driver
 ) -> None:
     await store.users.set_password(bob.user.id, "hash")
     assert not await store.sign_ins.first_link(ada.user.id, new_sign_in_id(), LINK, 60)
 
 
 async def test_what_ended_long_ago_is_swept(
-    store: SqliteStore, ada: Driver, bob: Driver, clock: FakeClock
+    store: Store, ada: Driver, bob: Driver, clock: FakeClock
 ) -> None:
     for number in range(3):
         await signed_in(ada, b"%d" % number, ttl=1)

@@ -7,13 +7,14 @@ import pytest
 from roost.core.errors import Conflict, NotFound
 from roost.core.identities import ApiToken
 from roost.core.ids import ApiTokenId, new_api_token_id
-from roost.store.folder import DATABASE
-from roost.store.sqlite.connect import connect_writer
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.store.tokens import MOST
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver
+from tests.unit.store.tables import run_sql
+
+pytestmark = pytest.mark.both
 
 
 async def token_for(
@@ -81,12 +82,10 @@ async def test_there_are_only_so_many(ada: Driver, clock: FakeClock) -> None:
 
 
 async def test_scopes_of_a_newer_roost_are_passed_over(
-    store: SqliteStore, ada: Driver, folder: Path
+    store: Store, ada: Driver, folder: Path
 ) -> None:
     token = await token_for(ada)
-    database = connect_writer(folder / DATABASE)
-    database.rows('UPDATE api_tokens SET scopes = \'["all", "read"]\'')
-    database.close()
+    await run_sql(folder, 'UPDATE api_tokens SET scopes = \'["all", "read"]\'')
     found = await store.tokens.find(b"token")
     assert found is not None
     assert (found.id, found.scopes) == (token.id, {"read"})

@@ -27,6 +27,8 @@ from roost.store.sessions import SessionPatch
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, PROMPT, Driver, eventually, new_session, new_turn
 
+pytestmark = pytest.mark.both
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -222,7 +224,7 @@ async def test_import_does_not_choose_a_configuration(ada: Driver, bob: Driver) 
 async def test_branch_whose_source_is_not_here_has_no_parent(ada: Driver, bob: Driver) -> None:
     source = await ada.session()
     await ada.talk(source)
-    branch = await ada.history.branch(source, new_session())
+    branch = await ada.branches.branch(source, new_session())
     imported = await bob.transfer.load(await ada.transfer.export(branch.id))
     assert imported.session.parent is None
 

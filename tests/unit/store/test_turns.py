@@ -15,6 +15,8 @@ from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from tests.store_driver import OTHER_HOLDER, Driver, Run, draft, new_turn, question, text
 
+pytestmark = pytest.mark.both
+
 
 async def test_turn_goes_from_step_to_step(ada: Driver, clock: FakeClock) -> None:
     run = await ada.run()

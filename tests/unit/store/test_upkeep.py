@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
+from roost.core.errors import NotFound
 from roost.core.ids import SessionId
-from roost.store.folder import DATABASE
-from roost.store.sqlite.connect import connect_reader
-from roost.store.sqlite.store import open_store
+from roost.core.outbound import StoredPiece
+from roost.core.turns import OutboxEntry
 from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, eventually, new_turn
-from tests.unit.store.tables import rows_naming
+from tests.store_driver import Driver, eventually, new_turn, open_any
+from tests.unit.store.tables import rows_naming, run_sql
 
+pytestmark = pytest.mark.both
 NOTHING = Swept(keys=0, inbox=0, events=0, blobs=0)
 
 
@@ -51,13 +54,9 @@ async def test_events_go_from_the_old_end_up_to_the_first_young_one(
     assert not (await ada.history.since(session, 700 * 3)).complete
 
 
-def turns_with_deltas(folder: Path) -> dict[str, int]:
-    database = connect_reader(folder / DATABASE)
-    try:
-        rows = database.rows("SELECT turn_id, count(*) FROM deltas GROUP BY turn_id")
-        return {str(turn): int(str(count)) for turn, count in rows}
-    finally:
-        database.close()
+async def turns_with_deltas(folder: Path) -> dict[str, int]:
+    rows = await run_sql(folder, "SELECT turn_id, count(*) FROM deltas GROUP BY turn_id")
+    return {str(turn): int(str(count)) for turn, count in rows}
 
 
 async def test_open_stream_keeps_its_own_deltas_only(ada: Driver, folder: Path) -> None:
@@ -71,13 +70,14 @@ async def test_open_stream_keeps_its_own_deltas_only(ada: Driver, folder: Path) 
     sweep, slices = DeltaSweep(window=7), 1
     while await ada.store.work.engine.write(sweep.slice):
         slices += 1
-    assert turns_with_deltas(folder) == {long.turn: 20, again.turn: 1}
+    assert await turns_with_deltas(folder) == {long.turn: 20, again.turn: 1}
     assert slices == 9, "61 deltas in windows of 7"
     assert not await ada.store.work.engine.write(sweep.slice), "nothing new, no round"
     assert await ada.streamed(long.turn) == "x" * 20
     assert await ada.streamed(again.turn) == "y"
 
 
+@pytest.mark.sqlite("PostgreSQL gives out no number twice")
 async def test_sweep_follows_a_log_whose_ids_are_given_out_again(ada: Driver, folder: Path) -> None:
     sweep = DeltaSweep(window=7)
     for _ in range(2):
@@ -88,16 +88,16 @@ async def test_sweep_follows_a_log_whose_ids_are_given_out_again(ada: Driver, fo
         await ada.end(other)
         while await ada.store.work.engine.write(sweep.slice):
             pass
-        assert turns_with_deltas(folder) == {run.turn: 1}
+        assert await turns_with_deltas(folder) == {run.turn: 1}
         await ada.end(run)
         while await ada.store.work.engine.write(sweep.slice):
             pass
-        assert turns_with_deltas(folder) == {}
+        assert await turns_with_deltas(folder) == {}
 
 
-async def test_retention_is_the_owners_to_set(tmp_path: Path, clock: FakeClock) -> None:
+async def test_retention_is_the_owners_to_set(folder: Path, clock: FakeClock) -> None:
     keep = Retention(idempotency_keys=10, events=20)
-    store = open_store(tmp_path, clock=clock, version="test", retention=keep)
+    store = await open_any(folder, clock, retention=keep)
     try:
         ada = await Driver.of(store, "Ada")
         session = await ada.session()
@@ -119,37 +119,58 @@ async def test_deleted_session_leaves_nothing_but_its_usage(
     await ada.submit(run.session)
     await ada.sessions.point("web", run.session)
     await ada.sessions.delete(run.session)
-    assert rows_naming(folder, run.session)
+    assert await rows_naming(folder, run.session)
     clock.advance(61)
 
     async def purged() -> bool:
         await ada.settings.put("nudge", "1")
-        return rows_naming(folder, run.session) == {}
+        return await rows_naming(folder, run.session) == {}
 
     await eventually(purged)
 
 
+async def test_what_a_deleted_session_said_to_channels_goes_with_it(
+    ada: Driver, folder: Path, clock: FakeClock
+) -> None:
+    outbox, route = ada.store.outbox, "small:dm:1"
+    run = await ada.run()
+    entry = OutboxEntry("out_1", route, "{}")
+    await outbox.put(ada.user.id, (entry,), session=run.session, turn=run.turn)
+    await outbox.split("out_1", [StoredPiece("Secret")])
+    await outbox.show(run.turn, route, "m1")
+    await ada.end(run)
+    await ada.sessions.delete(run.session)
+    clock.advance(61)
+
+    async def purged() -> bool:
+        await ada.settings.put("nudge", "1")
+        return await rows_naming(folder, run.session) == {}
+
+    await eventually(purged)
+    assert not await outbox.pieces("out_1")
+    assert await outbox.shown(run.turn, route) is None
+    with pytest.raises(NotFound):
+        await outbox.split("out_1", [StoredPiece("Secret")])
+
+
+@pytest.mark.sqlite("its file shrinks; PostgreSQL vacuums by itself")
 async def test_space_of_what_was_deleted_is_given_back(
     ada: Driver, folder: Path, clock: FakeClock
 ) -> None:
     session = await ada.session()
     for _ in range(30):
         await ada.talk(session, "x" * 50_000, "y" * 50_000)
-    pages_before = pages(folder)
+    pages_before = await pages(folder)
     await ada.sessions.delete(session)
     clock.advance(61)
 
     async def shrunk() -> bool:
         await ada.store.upkeep.run()
-        return pages(folder) < pages_before / 2
+        return await pages(folder) < pages_before / 2
 
     await eventually(shrunk)
 
 
-def pages(folder: Path) -> int:
-    database = connect_reader(folder / DATABASE)
-    try:
-        ((number,),) = database.rows("pragma page_count")
-        return int(str(number))
-    finally:
-        database.close()
+async def pages(folder: Path) -> int:
+    ((number,),) = await run_sql(folder, "pragma page_count")
+    return int(str(number))

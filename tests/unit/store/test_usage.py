@@ -11,6 +11,8 @@ from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, draft, summary
 
+pytestmark = pytest.mark.both
+
 DAY = 86_400
 
 
@@ -63,6 +65,16 @@ async def test_what_a_turn_used_is_told_by_model_and_to_its_user(ada: Driver, bo
     assert (first.model, first.calls, first.input_tokens, first.cached_tokens) == ("dear", 2, 20, 8)
     assert (second.model, second.output_tokens, second.reasoning_tokens) == ("cheap", 2, 1)
     assert await bob.usage.by_turn(run.turn) == []
+
+
+async def test_what_a_session_used_is_told_by_model_and_to_its_user(
+    ada: Driver, bob: Driver, session: SessionId
+) -> None:
+    usages = (Usage("p", "cheap", cost=1), Usage("p", "dear", cost=9))
+    await ada.usage.add(session, f"memory:{session}", usages)
+    assert [each.model for each in await ada.usage.of_session(session)] == ["dear", "cheap"]
+    with pytest.raises(NotFound):
+        await bob.usage.of_session(session)
 
 
 async def answer(who: Driver, run: Run, *usages: Usage) -> None:

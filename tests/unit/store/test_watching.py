@@ -10,6 +10,8 @@ from roost.core.ids import SessionId, new_session_id
 from roost.core.messages import plain_text
 from tests.store_driver import Driver, deltas, summary
 
+pytestmark = pytest.mark.both
+
 
 async def test_snapshot_of_an_empty_session(ada: Driver, session: SessionId) -> None:
     shown = await ada.history.snapshot(session)
@@ -90,6 +92,25 @@ async def test_snapshot_of_a_parked_turn_shows_its_question(
     assert [each.id for each in shown.approvals] == [asked.id]
     assert shown.cursor == Cursor(0, shown.session.revision)
     assert shown.deltas == ()
+
+
+async def test_settled_question_comes_with_the_messages_that_it_is_about(
+    ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    asked = await ada.park(run)
+    assert (await ada.history.whole_page(session)).approvals == ()
+    await ada.approvals.answer(asked.id, "approved", answer=None, by=ada.user.id, on="cli")
+    shown = await ada.history.snapshot(session)
+    page = await ada.history.whole_page(session)
+    assert shown.approvals == ()
+    assert shown.past_approvals == page.approvals
+    (settled,) = page.approvals
+    assert (settled.id, settled.state, settled.answered_on) == (asked.id, "approved", "cli")
+    (first, *_) = page.messages
+    assert first.role == "user"
+    before = await ada.history.whole_page(session, before=first.position + 1)
+    assert before.approvals == ()
 
 
 async def test_snapshot_has_the_newest_messages_oldest_first(

@@ -8,6 +8,7 @@ from roost.core.errors import InvalidInput
 from roost.store.words import (
     Term,
     any_of,
+    as_terms,
     indexed,
     loose_words,
     match_expression,
@@ -134,4 +135,4 @@ def test_only_the_first_words_of_a_long_text_are_looked_for() -> None:
 
 
 def test_any_of_several_phrases() -> None:
-    assert any_of(["owl", "hollow tree", "?!"]) == '"owl" OR "hollow tree"'
+    assert any_of(as_terms(["owl", "hollow tree", "?!"])) == '"owl" OR "hollow tree"'

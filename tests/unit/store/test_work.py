@@ -7,7 +7,7 @@ import pytest
 
 from roost.core.errors import Fenced
 from roost.core.events import Deltas, TextDelta
-from roost.core.ids import SessionId, TurnId
+from roost.core.ids import SessionId, Token, TurnId
 from roost.core.turns import CallEnd, EndState, TurnEnd
 from roost.store.leases import session_lease
 from roost.store.store import Store
@@ -24,6 +24,8 @@ from tests.store_driver import (
     new_turn,
 )
 
+pytestmark = pytest.mark.both
+
 
 async def test_message_that_has_waited_longest_is_next(
     ada: Driver, bob: Driver, clock: FakeClock
@@ -39,6 +41,20 @@ async def test_message_that_has_waited_longest_is_next(
     assert [each.session.id for each in claimed] == expected
     assert [each.session.user for each in claimed] == [bob.user.id, ada.user.id, bob.user.id]
     assert [len(claim) for claim in claims] == [2, 1, 0]
+
+
+async def test_something_waits_until_it_is_worked_on(ada: Driver) -> None:
+    waits = ada.store.work.waits_among
+    quiet, session = await ada.session(), await ada.session()
+    assert not await waits([])
+    turn = await ada.submit(session)
+    assert await waits([quiet, session])
+    assert not await waits([quiet])
+    run = await ada.start(turn, await ada.claim(session))
+    await ada.submit(session)
+    assert not await waits([session]), "it is behind what runs"
+    await ada.park(run)
+    assert await waits([session]), "it may have its answers"
 
 
 async def test_many_workers_never_get_the_same_session(ada: Driver) -> None:
@@ -314,7 +330,7 @@ async def test_copy_of_an_interrupted_turn_does_not_go_on_by_itself(
     ada: Driver, bob: Driver
 ) -> None:
     run = await interrupted(ada)
-    await ada.history.branch(run.session, new_session())
+    await ada.branches.branch(run.session, new_session())
     await bob.transfer.load(await ada.transfer.export(run.session))
     assert await continuable(ada) == [run.turn]
 
@@ -353,3 +369,12 @@ async def test_message_sent_again_by_its_claimer_is_the_same_claim(
     assert await store.work.submit(ada.user.id, session, new, HOLDER) == first
     other = await store.work.submit(ada.user.id, session, new, OTHER_HOLDER)
     assert (other.turn, other.claimed) == (first.turn, None)
+
+
+async def test_nothing_streams_into_a_deleted_session_whatever_its_token(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.stream(run, "abc")
+    await ada.sessions.delete(run.session)
+    for token in (run.token, Token(run.token + 1), Token(run.token + 2)):
+        late = Checkpoint(run.turn, 1, token, deltas("def", first=4))
+        assert (await ada.store.work.tick([late], [])).stored == {}

@@ -46,7 +46,10 @@ class SqliteEngine:
             connection, runner, path, idle=idle, committed=self._checkpointer.committed
         )
 
-    async def write(self, operation: Callable[[], Operation[T]]) -> T:
+    async def write(
+        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
+    ) -> T:
+        # The one writer runs all of them in order, and all that wait in one commit.
         loop = asyncio.get_running_loop()
         future: asyncio.Future[object] = loop.create_future()
         self._writer.submit(Job(operation, loop, future))

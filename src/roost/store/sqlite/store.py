@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import apsw
+
 from roost.core.clock import Clock
 from roost.store.blobs import BlobFiles
 from roost.store.cipher import Cipher, load_key
+from roost.store.figures import Database
 from roost.store.folder import BLOBS, DATABASE, OwnerLock, prepare, this_process
+from roost.store.marks import refuse_if_tied
 from roost.store.migrations import load, pending
 from roost.store.operations import Operation, query
 from roost.store.sqlite.connect import explained
@@ -24,6 +28,7 @@ class SqliteStore(Store):
         files: BlobFiles,
         cipher: Cipher,
         lock: OwnerLock,
+        path: Path,
         *,
         lease_ttl: float,
         retention: Retention,
@@ -31,10 +36,17 @@ class SqliteStore(Store):
         super().__init__(engine, files, cipher, lease_ttl=lease_ttl, retention=retention)
         self._sqlite = engine
         self._lock = lock
+        self._path = path
 
     def announce(self, address: str) -> None:
         """Tell clients on this machine where the owner listens."""
         self._lock.announce(address)
+
+    async def database(self) -> Database:
+        """With its write-ahead log, and without attachments."""
+        files = [self._path.with_name(f"{DATABASE}{ending}") for ending in ("", "-wal")]
+        size = sum([file.stat().st_size for file in files if file.exists()])
+        return Database(kind="sqlite", version=apsw.sqlite_lib_version(), bytes=size)
 
     async def close(self) -> None:
         await self._sqlite.close()
@@ -54,6 +66,7 @@ def open_store(
     Whatever can be refused is refused before anything is changed.
     """
     prepare(folder)
+    refuse_if_tied(folder)
     lock = OwnerLock(folder, this_process(version, clock.now()))
     path = folder / DATABASE
     try:
@@ -73,7 +86,7 @@ def open_store(
     except BaseException:
         lock.release()
         raise
-    return SqliteStore(engine, files, cipher, lock, lease_ttl=lease_ttl, retention=retention)
+    return SqliteStore(engine, files, cipher, lock, path, lease_ttl=lease_ttl, retention=retention)
 
 
 def _void_predecessor() -> Operation[None]:

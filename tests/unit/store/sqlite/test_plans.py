@@ -13,7 +13,7 @@ from roost.store.sqlite.connect import connect_reader, connect_writer
 from roost.store.sqlite.schema import migrate
 
 LARGE = (
-    "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|"
+    "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|outbox_pieces|"
     "approvals|leases|memory_segments|facts|facts_applied|entities|entity_names|fact_entities|"
     "search_vectors"
 )
@@ -40,6 +40,7 @@ WHOLE = {
     "facts_to_purge",
     "drop_entities",
     "drop_outbox",
+    "drop_outbox_pieces",
     "is_still_named",
 }
 

@@ -35,7 +35,7 @@ async def test_slow_reads_delay_no_write(tmp_path: Path) -> None:
         ]
         for _ in reading:
             assert await asyncio.to_thread(entered.acquire, timeout=DEADLINE)
-        async with asyncio.timeout(DEADLINE / 4):
+        async with asyncio.timeout(DEADLINE / 2):
             for number in range(100):
                 await engine.write(put("key", f"after {number}"))
             assert await stored(engine, ["key"]) == ["key"]

@@ -35,33 +35,21 @@ FROM approvals a CROSS JOIN sessions s ON s.id = a.session_id
 WHERE a.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY a.asked_at, a.id;
 
+-- What was asked about some calls and is settled. By the session's index, as few calls ask.
+-- name: settled_approvals
+SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
+    answer, asked_at, expires_at, answered_at, answered_by, answered_on
+FROM approvals
+WHERE session_id = :session AND state <> 'pending'
+  AND call_id IN (SELECT value FROM json_each(:ids))
+ORDER BY asked_at, id;
+
 -- name: approvals_by_id
 SELECT id, session_id, turn_id, call_id, kind, arguments, directory, workspace, question, state,
     answer, asked_at, expires_at, answered_at, answered_by, answered_on
 FROM approvals
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY asked_at, id;
-
--- An answer that comes too late is none, even where nobody has looked at the clock yet.
--- name: answer_approval
-UPDATE approvals
-SET state = :state, answer = :answer, answered_at = :now, answered_by = :by, answered_on = :on
-WHERE id = :id AND state = 'pending' AND expires_at > :now
-RETURNING 1;
-
--- name: void_approvals
-UPDATE approvals SET state = 'void'
-WHERE session_id = :session AND turn_id = :turn AND state = 'pending'
-RETURNING id, call_id;
-
--- Those of deleted sessions go with their sessions.
--- name: expire_approvals
-UPDATE approvals SET state = 'expired'
-WHERE state = 'pending' AND expires_at <= :now
-  AND session_id IN (SELECT id FROM sessions s WHERE s.id = approvals.session_id
-                     AND s.deleted_at IS NULL)
-RETURNING id, call_id, session_id,
-    (SELECT user_id FROM sessions WHERE sessions.id = approvals.session_id);
 
 -- The same rule again is the one that is there. A session that is not the user's gets none.
 -- name: insert_rule
@@ -93,11 +81,3 @@ UNION ALL
 SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
 WHERE user_id = :user AND session_id IN (SELECT id FROM callers) AND decision <> 'allow'
 ORDER BY created_at, id;
-
--- name: rules_of_user
-SELECT id, tool, pattern, decision, session_id, created_at FROM approval_rules
-WHERE user_id = :user
-ORDER BY created_at, id;
-
--- name: delete_rule
-DELETE FROM approval_rules WHERE id = :id AND user_id = :user RETURNING 1;

@@ -1,19 +1,5 @@
--- name: put_blob
-INSERT INTO blobs (user_id, id, media_type, size, used_at)
-VALUES (:user, :blob, :media_type, :size, :now)
-ON CONFLICT (user_id, id) DO UPDATE SET used_at = excluded.used_at;
-
--- name: get_blob
-SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob;
-
 -- name: size_of_blobs
 SELECT coalesce(sum(size), 0) FROM blobs WHERE user_id = :user;
-
--- name: touch_blob
-UPDATE blobs SET used_at = :now WHERE user_id = :user AND id = :blob RETURNING 1;
-
--- name: name_blob
-INSERT INTO session_blobs (session_id, blob_id) VALUES (:session, :blob) ON CONFLICT DO NOTHING;
 
 -- name: blobs_of_session
 SELECT b.id, b.media_type, b.size
@@ -33,6 +19,3 @@ WHERE (user_id, id) IN (
         WHERE n.blob_id = b.id AND s.user_id = b.user_id)
     LIMIT 200)
 RETURNING id;
-
--- name: blob_is_stored
-SELECT 1 FROM blobs WHERE id = :blob LIMIT 1;

@@ -1,28 +1,7 @@
--- name: insert_message
-INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
-    created_at)
-VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now);
-
 -- name: find_message
 SELECT m.position, m.revision, m.born, m.gone, m.session_id
 FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
 WHERE m.id = :message AND s.user_id = :user;
-
--- name: pin_message
-UPDATE messages SET pinned = :pinned WHERE id = :message AND pinned <> :pinned RETURNING 1;
-
--- name: live_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
-WHERE session_id = :session AND gone IS NULL AND position > :after
-ORDER BY position;
-
--- Newest first, for paging back through a conversation.
--- name: page_of_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
-WHERE session_id = :session AND gone IS NULL AND position < :before
-ORDER BY position DESC LIMIT :limit;
 
 -- About a place, with what a compaction replaced there; what was undone or cleared is not read.
 -- name: messages_around
@@ -39,66 +18,16 @@ FROM messages
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY seq;
 
--- name: replaced_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
-WHERE session_id = :session AND gone = :epoch
-ORDER BY position;
-
--- name: events_since
-SELECT revision, at, body FROM events
-WHERE session_id = :session AND revision > :revision
-ORDER BY revision;
-
--- name: raise_epoch
-UPDATE sessions SET epoch = epoch + 1, context_tokens = :context WHERE id = :session
-RETURNING epoch;
-
--- The key refuses a second rewrite of the same epoch.
--- name: open_epoch
-INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
-VALUES (:session, :epoch, :kind, :revision, :detail, :now);
-
--- name: find_epoch
-SELECT epoch, kind, revision, detail, created_at FROM epochs
-WHERE session_id = :session AND epoch = :epoch;
-
 -- name: list_epochs
 SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at
 FROM epochs e CROSS JOIN sessions s ON s.id = e.session_id
 WHERE e.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY e.epoch;
 
--- name: retire_from
-UPDATE messages SET gone = :epoch
-WHERE session_id = :session AND gone IS NULL AND position >= :position;
-
 -- name: retire_messages
 UPDATE messages SET gone = :epoch
 WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session AND gone IS NULL
 RETURNING id, position;
-
--- name: retire_written_at
-UPDATE messages SET gone = :epoch
-WHERE session_id = :session AND revision = :revision AND gone IS NULL;
-
--- name: revive_messages
-UPDATE messages SET gone = NULL WHERE session_id = :session AND gone = :epoch;
-
--- name: undo_turns_from
-UPDATE turns SET undone = :epoch
-WHERE session_id = :session AND start >= :position AND undone IS NULL
-  AND state NOT IN ('running', 'waiting');
-
--- name: redo_turns
-UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch;
-
--- name: recount
-UPDATE sessions
-SET messages = (SELECT count(*) FROM messages WHERE session_id = :session AND gone IS NULL),
-    turns = (SELECT count(*) FROM turns WHERE session_id = :session AND start IS NOT NULL
-             AND undone IS NULL)
-WHERE id = :session;
 
 -- The latest compaction that is still in force: not restored, and what it wrote not gone since.
 -- name: open_compaction
@@ -110,17 +39,6 @@ WHERE e.session_id = :session AND e.kind = 'compaction' AND e.epoch NOT IN (
     SELECT 1 FROM messages m
     WHERE m.session_id = :session AND m.gone IS NULL AND m.revision = e.revision))
 ORDER BY e.epoch DESC LIMIT 1;
-
--- name: messages_since
-SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
-
--- name: names_to_copy
-SELECT id, turn_id FROM messages
-WHERE session_id = :session AND gone IS NULL AND position <= :end
-ORDER BY position;
-
--- name: set_head
-UPDATE sessions SET head = :head WHERE id = :session;
 
 -- A branch: rows copied under the ids given in `ids`, a JSON object of old to new.
 -- name: copy_messages
@@ -181,10 +99,6 @@ ORDER BY m.position, part.key;
 -- name: cancel_tool_calls
 UPDATE tool_calls SET state = 'cancelled', result = NULL, ended_at = coalesce(ended_at, :now)
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
-
--- name: copy_blob_names
-INSERT INTO session_blobs (session_id, blob_id)
-SELECT :branch, blob_id FROM session_blobs WHERE session_id = :session;
 
 -- What someone pinned after a compaction was planned.
 -- name: pinned_among

@@ -9,26 +9,8 @@ SET token = max(leases.token + 1, excluded.token), holder = excluded.holder, sin
 WHERE leases.holder IS NULL OR leases.until <= :now
 RETURNING name, holder, token, since, until;
 
--- name: live_lease
-SELECT name, holder, token, since, until FROM leases
-WHERE name = :name AND holder IS NOT NULL AND until > :now;
-
 -- name: fence_session
 UPDATE sessions SET token = :token WHERE id = :session AND deleted_at IS NULL RETURNING 1;
-
--- An expired lease that nobody has claimed since is still its holder's to renew.
--- name: renew_lease
-UPDATE leases SET until = :now + :ttl
-WHERE name = :name AND token = :token AND holder = :holder
-RETURNING 1;
-
--- name: release_lease
-UPDATE leases SET holder = NULL, until = :now
-WHERE name = :name AND token = :token AND holder = :holder;
-
--- name: release_session_lease
-UPDATE leases SET holder = NULL, until = :now
-WHERE name = 'session:' || :session AND token = :token;
 
 -- A sole owner's predecessor is gone: its tokens are raised, so that not even a ghost can write.
 -- name: void_session_tokens

@@ -1,18 +1,3 @@
--- A user who was removed is disabled, nameless and marked by a setting of the server's until their last
--- row is gone: sessions and attachments go in slices, as they do when they are deleted one by one.
-
--- name: depart
-UPDATE users
-SET name = ' ' || id, role = 'member', password = NULL, disabled_at = coalesce(disabled_at, :now)
-WHERE id = :user
-  AND (role <> 'admin' OR disabled_at IS NOT NULL
-       OR EXISTS (SELECT 1 FROM users other
-                  WHERE other.id <> :user AND other.role = 'admin' AND other.disabled_at IS NULL))
-RETURNING id;
-
--- name: removed_users
-SELECT substr(key, 9) FROM settings WHERE user_id = '' AND key >= 'removed/' AND key < 'removed0';
-
 -- Raising tokens shuts out whoever was writing.
 -- name: delete_sessions_of
 UPDATE sessions SET deleted_at = :now, token = token + 1
@@ -33,55 +18,16 @@ WHERE session_id IN (SELECT value FROM json_each(:sessions))
 UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL
 WHERE session_id IN (SELECT value FROM json_each(:sessions)) AND state <> 'withdrawn';
 
--- As if nobody had named them for long: they go with the sessions that still do.
--- name: let_go_of_blobs
-UPDATE blobs SET used_at = 0 WHERE user_id = :user;
-
--- name: facts_to_purge
-SELECT seq FROM facts WHERE user_id = :user LIMIT 200;
-
 -- name: purge_vectors
 DELETE FROM search_vectors WHERE seq IN (SELECT value FROM json_each(:seqs));
+
 -- name: purge_names_of_facts
 DELETE FROM fact_entities
 WHERE fact_id IN (SELECT id FROM facts WHERE seq IN (SELECT value FROM json_each(:seqs)));
+
 -- name: purge_facts
 DELETE FROM facts WHERE seq IN (SELECT value FROM json_each(:seqs));
-
--- name: drop_entity_names
-DELETE FROM entity_names WHERE user_id = :user;
--- name: drop_entities
-DELETE FROM entities WHERE user_id = :user;
--- name: drop_applied
-DELETE FROM facts_applied WHERE user_id = :user;
--- name: drop_rules
-DELETE FROM approval_rules WHERE user_id = :user;
--- name: drop_routes
-DELETE FROM routes WHERE user_id = :user;
--- name: drop_pairings
-DELETE FROM pairings WHERE user_id = :user;
--- name: drop_schedule_runs
-DELETE FROM schedule_runs WHERE schedule_id IN (SELECT id FROM schedules WHERE user_id = :user);
--- name: drop_schedules
-DELETE FROM schedules WHERE user_id = :user;
--- name: drop_outbox
-DELETE FROM outbox WHERE user_id = :user;
--- name: drop_usage
-DELETE FROM usage WHERE user_id = :user;
--- name: drop_secrets
-DELETE FROM secrets WHERE user_id = :user;
--- name: drop_sign_ins
-DELETE FROM sign_ins WHERE user_id = :user;
--- name: drop_tokens
-DELETE FROM api_tokens WHERE user_id = :user;
--- name: drop_settings
-DELETE FROM settings WHERE user_id = :user OR (user_id = '' AND key = 'caps/' || :user);
 
 -- name: is_still_named
 SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = :user)
     OR EXISTS (SELECT 1 FROM blobs WHERE user_id = :user);
-
--- name: drop_user
-DELETE FROM users WHERE id = :user;
--- name: drop_mark
-DELETE FROM settings WHERE user_id = '' AND key = 'removed/' || :user;

@@ -15,13 +15,6 @@ WHERE search MATCH :match AND search.rowid < :before
   AND (:until IS NULL OR m.created_at < :until)
 ORDER BY search.rowid DESC LIMIT :limit;
 
--- name: sessions_to_search
-SELECT id FROM sessions
-WHERE user_id = :user AND deleted_at IS NULL
-  AND (:project IS NULL OR project = :project)
-  AND (:archived IS NULL OR archived = :archived)
-LIMIT :limit;
-
 -- name: index_progress
 SELECT indexed FROM search_progress;
 

@@ -23,23 +23,6 @@ SELECT 1 FROM sessions WHERE id = :session AND user_id = :user AND deleted_at IS
 SELECT 1 FROM sessions
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL AND token = :token;
 
--- name: session_head
-SELECT revision, epoch, head FROM sessions WHERE id = :session;
-
--- name: record_events
-INSERT INTO events (session_id, revision, body, at) VALUES (:session, :revision, :body, :now);
-
--- name: insert_session
-INSERT INTO sessions (id, user_id, origin, title, title_by, project, parent, parent_kind, config,
-    signature, revision, created_at, active_at)
-VALUES (:session, :user, :origin, :title, :title_by, :project, :parent, :parent_kind, :config,
-    :signature, 1, :now, :now)
-ON CONFLICT (id) DO NOTHING
-RETURNING 1;
-
--- name: get_session
-SELECT *, :now FROM session_details WHERE id = :session AND user_id = :user;
-
 -- Walks sessions_recent from the cursor on.
 -- name: list_sessions
 SELECT *, :now FROM session_details
@@ -50,6 +33,8 @@ WHERE user_id = :user AND archived = :archived
   AND (:filed IS NULL OR (project IS NOT NULL) = :filed)
   AND (:subagents OR parent_kind IS NOT 'subagent')
   AND (:title IS NULL OR instr(fold(title), :title) > 0)
+  AND (:route IS NULL OR EXISTS (SELECT 1 FROM turns t
+                                 WHERE t.session_id = session_details.id AND t.route = :route))
 ORDER BY active_at DESC, id DESC
 LIMIT :limit;
 
@@ -75,59 +60,17 @@ UPDATE sessions SET title = :title, title_by = 'model'
 WHERE id = :session AND user_id = :user AND title_by IS NOT 'person'
 RETURNING 1;
 
--- name: configure_session
-UPDATE sessions SET config = :config, signature = :signature WHERE id = :session;
-
--- name: insert_prompt
-INSERT INTO prompts (session_id, revision, signature, system, tools, created_at)
-VALUES (:session, :revision, :signature, :system, :tools, :now);
-
 -- name: latest_prompt
 SELECT p.signature, p.system, p.tools
 FROM prompts p CROSS JOIN sessions s ON s.id = p.session_id
 WHERE p.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY p.revision DESC LIMIT 1;
 
--- name: end_session
-UPDATE sessions SET ended_at = coalesce(ended_at, :now) WHERE id = :session;
-
--- name: reopen_session
-UPDATE sessions SET ended_at = NULL WHERE id = :session AND ended_at IS NOT NULL RETURNING 1;
-
 -- Raising the token shuts out whoever was writing; the rows go later, in slices.
 -- name: mark_deleted
 UPDATE sessions SET deleted_at = :now, token = token + 1
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
 RETURNING 1;
-
--- name: children_of
-SELECT *, :now FROM session_details
-WHERE id IN (SELECT id FROM sessions WHERE parent_id = :session AND parent_kind = 'subagent')
-  AND user_id = :user
-ORDER BY created_at, id;
-
--- name: subagents_of
-SELECT id FROM sessions
-WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user AND deleted_at IS NULL;
-
--- name: void_session_lease
-UPDATE leases SET token = token + 1, holder = NULL, until = :now
-WHERE name = 'session:' || :session;
-
--- name: withdraw_marks
-UPDATE turns SET memory_scope = NULL
-WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL;
-
--- name: withdraw_segments
-UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL
-WHERE session_id = :session AND state <> 'withdrawn';
-
--- name: leave_routes
-UPDATE routes SET session_id = NULL, updated_at = :now WHERE session_id = :session;
-
--- name: point_route
-INSERT INTO routes (user_id, key, session_id, updated_at) VALUES (:user, :route, :session, :now)
-ON CONFLICT (user_id, key) DO UPDATE SET session_id = excluded.session_id, updated_at = :now;
 
 -- name: route_target
 SELECT r.session_id FROM routes r CROSS JOIN sessions s ON s.id = r.session_id

@@ -18,9 +18,6 @@ WHERE id > :after AND id <= :end
 -- name: session_to_purge
 SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;
 
--- name: messages_to_purge
-SELECT seq FROM messages WHERE session_id = :session LIMIT 200;
-
 -- name: purge_index
 DELETE FROM search WHERE rowid IN (SELECT value FROM json_each(:seqs));
 
@@ -29,48 +26,6 @@ DELETE FROM messages WHERE seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: rewind_index
 UPDATE search_progress SET indexed = min(indexed, coalesce((SELECT max(seq) FROM messages), 0));
-
--- name: purge_events
-DELETE FROM events
-WHERE session_id = :session AND revision IN (
-    SELECT revision FROM events WHERE session_id = :session LIMIT 2000)
-RETURNING 1;
-
--- name: purge_streams
-DELETE FROM streams WHERE session_id = :session;
--- name: purge_tool_calls
-DELETE FROM tool_calls WHERE session_id = :session;
--- name: purge_approvals
-DELETE FROM approvals WHERE session_id = :session;
--- name: purge_rules
-DELETE FROM approval_rules WHERE session_id = :session;
--- name: purge_turns
-DELETE FROM turns WHERE session_id = :session;
--- name: purge_segments
-DELETE FROM memory_segments WHERE session_id = :session AND NOT (state = 'withdrawn' AND tries > 0);
--- name: purge_prompts
-DELETE FROM prompts WHERE session_id = :session;
--- name: purge_epochs
-DELETE FROM epochs WHERE session_id = :session;
--- name: purge_blob_names
-DELETE FROM session_blobs WHERE session_id = :session;
--- name: purge_schedules
-UPDATE schedules SET session_id = NULL WHERE session_id = :session;
--- name: purge_lease
-DELETE FROM leases WHERE name = 'session:' || :session;
--- name: purge_session
-DELETE FROM sessions WHERE id = :session;
-
--- name: expire_keys
-UPDATE turns SET key = NULL
-WHERE id IN (SELECT id FROM turns WHERE key IS NOT NULL AND created_at < :now - :keep LIMIT 1000)
-RETURNING 1;
-
--- name: expire_inbox
-DELETE FROM inbox
-WHERE (channel, external_id) IN (
-    SELECT channel, external_id FROM inbox WHERE handled_at < :now - :keep LIMIT 1000)
-RETURNING 1;
 
 -- From the old end, up to the first that is young.
 -- name: expire_events

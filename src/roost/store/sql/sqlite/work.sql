@@ -28,6 +28,10 @@ WHERE t.state = 'queued' AND s.deleted_at IS NULL AND s.ended_at IS NULL
   AND (SELECT u.disabled_at FROM users u WHERE u.id = s.user_id) IS NULL
 ORDER BY t.created_at, t.id LIMIT :limit;
 
+-- The one that runs first in a session.
+-- name: next_turn_here
+SELECT id FROM turns WHERE session_id = :session AND state = 'queued' ORDER BY place, id LIMIT 1;
+
 -- `sessions` is a JSON list.
 -- name: claim_sessions
 INSERT INTO leases (name, token, holder, since, until)
@@ -83,9 +87,6 @@ FROM json_each(:batch) j
 WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
   AND s.deleted_at IS NULL;
 
--- name: last_delta
-SELECT coalesce(max(id), 0) FROM deltas;
-
 -- name: count_new_deltas
 SELECT count(*) FROM deltas WHERE id > :after;
 
@@ -131,10 +132,10 @@ WHERE id IN (
 -- Turns that may go on by themselves after a crash (turns_interrupted): they stopped short lately, have
 -- not gone on so far, are still the end of the live history, and nothing they did is in doubt.
 -- name: continuable_turns
-SELECT s.user_id, t.session_id, t.id, s.active_at
+SELECT s.user_id, t.session_id, t.id, s.active_at, 1
 FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
-  AND t.continued = 0 AND t.undone IS NULL AND t.start IS NOT NULL
+  AND t.continued = 0 AND t.cancel_at IS NULL AND t.undone IS NULL AND t.start IS NOT NULL
   AND t.route IS NOT 'subagent'
   AND s.deleted_at IS NULL AND s.ended_at IS NULL AND s.messages > 0
   AND coalesce((SELECT e.kind FROM messages m
@@ -170,8 +171,26 @@ SELECT u.id, u.time_zone, u.disabled_at IS NOT NULL FROM json_each(:users) j CRO
 SELECT id FROM sessions
 WHERE id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL;
 
--- All users' (turns_arrival, turns_parked, approvals_due).
--- name: count_work
-SELECT (SELECT count(*) FROM turns WHERE state = 'queued'),
-    (SELECT count(*) FROM turns WHERE state = 'waiting'),
-    (SELECT count(*) FROM approvals WHERE state = 'pending');
+-- name: session_revisions
+SELECT id, revision FROM sessions
+WHERE id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL;
+
+-- Whether some sessions have a message that nothing is in front of (turns_queue), or a parked turn,
+-- which may have its answers (turns_parked).
+-- name: waits_among
+SELECT 1 FROM turns t
+WHERE t.session_id IN (SELECT value FROM json_each(:ids)) AND t.state = 'queued'
+  AND NOT EXISTS (SELECT 1 FROM turns o
+                  WHERE o.session_id = t.session_id AND o.state IN ('running', 'waiting')
+                    AND o.state = 'running')
+UNION ALL
+SELECT 1 FROM turns t WHERE t.session_id IN (SELECT value FROM json_each(:ids)) AND t.state = 'waiting'
+LIMIT 1;
+
+-- Turns of these sessions that somebody on another server wants stopped, or that run for a user who
+-- was disabled there (turns_live).
+-- name: stops_asked
+SELECT t.id FROM turns t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
+WHERE t.session_id IN (SELECT value FROM json_each(:ids))
+  AND t.state IN ('running', 'waiting') AND t.state = 'running'
+  AND (t.cancel_at IS NOT NULL OR u.disabled_at IS NOT NULL);

@@ -1,0 +1,97 @@
+-- name: insert_message
+INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
+    created_at)
+VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now);
+
+-- name: pin_message
+UPDATE messages SET pinned = :pinned WHERE id = :message AND pinned <> :pinned RETURNING 1;
+
+-- name: live_messages
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
+FROM messages
+WHERE session_id = :session AND gone IS NULL AND position > :after
+ORDER BY position;
+
+-- Newest first, for paging back through a conversation: at most so many, and none after those that
+-- come to so many bytes. What is left out is measured but not read.
+-- name: page_of_messages
+WITH sized AS (
+    SELECT seq, position, octet_length(parts) AS size
+    FROM messages
+    WHERE session_id = :session AND gone IS NULL AND position < :before
+    ORDER BY position DESC LIMIT :limit
+), placed AS (
+    SELECT seq, sum(size) OVER (ORDER BY position DESC) - size AS above FROM sized
+)
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at, m.pinned
+FROM placed p JOIN messages m ON m.seq = p.seq
+WHERE p.above < :bytes
+ORDER BY m.position DESC;
+
+-- name: is_message_before
+SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND position < :before LIMIT 1;
+
+-- name: replaced_messages
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
+FROM messages
+WHERE session_id = :session AND gone = :epoch
+ORDER BY position;
+
+-- name: events_since
+SELECT revision, at, body FROM events
+WHERE session_id = :session AND revision > :revision
+ORDER BY revision;
+
+-- name: raise_epoch
+UPDATE sessions SET epoch = epoch + 1, context_tokens = :context WHERE id = :session
+RETURNING epoch;
+
+-- The key refuses a second rewrite of the same epoch.
+-- name: open_epoch
+INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
+VALUES (:session, :epoch, :kind, :revision, :detail, :now);
+
+-- name: find_epoch
+SELECT epoch, kind, revision, detail, created_at FROM epochs
+WHERE session_id = :session AND epoch = :epoch;
+
+-- name: retire_from
+UPDATE messages SET gone = :epoch
+WHERE session_id = :session AND gone IS NULL AND position >= :position;
+
+-- name: retire_written_at
+UPDATE messages SET gone = :epoch
+WHERE session_id = :session AND revision = :revision AND gone IS NULL;
+
+-- name: revive_messages
+UPDATE messages SET gone = NULL WHERE session_id = :session AND gone = :epoch;
+
+-- name: undo_turns_from
+UPDATE turns SET undone = :epoch
+WHERE session_id = :session AND start >= :position AND undone IS NULL
+  AND state NOT IN ('running', 'waiting');
+
+-- name: redo_turns
+UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch;
+
+-- name: recount
+UPDATE sessions
+SET messages = (SELECT count(*) FROM messages WHERE session_id = :session AND gone IS NULL),
+    turns = (SELECT count(*) FROM turns WHERE session_id = :session AND start IS NOT NULL
+             AND undone IS NULL)
+WHERE id = :session;
+
+-- name: messages_since
+SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
+
+-- name: names_to_copy
+SELECT id, turn_id FROM messages
+WHERE session_id = :session AND gone IS NULL AND position <= :end
+ORDER BY position;
+
+-- name: set_head
+UPDATE sessions SET head = :head WHERE id = :session;
+
+-- name: copy_blob_names
+INSERT INTO session_blobs (session_id, blob_id)
+SELECT :branch, blob_id FROM session_blobs WHERE session_id = :session;

@@ -1,0 +1,106 @@
+-- name: find_message
+SELECT m.position, m.revision, m.born, m.gone, m.session_id
+FROM messages m JOIN sessions s ON s.id = m.session_id
+WHERE m.id = :message AND s.user_id = :user;
+
+-- About a place, with what a compaction replaced there; what was undone or cleared is not read.
+-- name: messages_around
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at, m.pinned
+FROM messages m LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+WHERE m.session_id = :session AND m.position BETWEEN :first AND :last::bigint
+  AND (m.gone IS NULL OR e.kind = 'compaction')
+ORDER BY m.position, m.born LIMIT :limit;
+
+-- By their ids: the plus keeps the planner from walking the whole history.
+-- name: messages_by_id
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
+FROM messages
+WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id = :session
+ORDER BY seq;
+
+-- name: list_epochs
+SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at
+FROM epochs e JOIN sessions s ON s.id = e.session_id
+WHERE e.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
+ORDER BY e.epoch;
+
+-- name: retire_messages
+UPDATE messages SET gone = :epoch
+WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id = :session AND gone IS NULL
+RETURNING id, position;
+
+-- The latest compaction that is still in force: not restored, and what it wrote not gone since.
+-- name: open_compaction
+SELECT e.epoch, e.kind, e.revision, e.detail, e.created_at FROM epochs e
+WHERE e.session_id = :session AND e.kind = 'compaction' AND e.epoch NOT IN (
+    SELECT (detail::json ->> 'restores')::bigint FROM epochs
+    WHERE session_id = :session AND kind = 'restore' AND detail::json ->> 'restores' IS NOT NULL)
+  AND (e.epoch = :epoch OR EXISTS (
+    SELECT 1 FROM messages m
+    WHERE m.session_id = :session AND m.gone IS NULL AND m.revision = e.revision))
+ORDER BY e.epoch DESC LIMIT 1;
+
+-- A branch: rows copied under the ids given in `ids`, a JSON object of old to new.
+-- name: copy_messages
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
+INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, pinned, parts,
+    created_at)
+SELECT i.new, :branch, m.position, 1, 0, t.new, m.role, m.partial, m.pinned, m.parts, m.created_at
+FROM messages m
+    JOIN ids i ON i.old = m.id
+    LEFT JOIN ids t ON t.old = m.turn_id
+WHERE m.session_id = :session AND m.gone IS NULL
+ORDER BY m.position;
+
+-- One that goes on after the cut, or is under way, stopped short here. None of them goes on by itself.
+-- name: copy_turns
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
+INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
+    message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
+SELECT i.new, :branch,
+    CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
+            SELECT x.turn_id FROM messages x
+            WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
+        THEN 'interrupted' ELSE t.state END,
+    t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
+    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), greatest(t.continued, 1), t.reason,
+    t.created_at, t.started_at, t.ended_at
+FROM turns t
+    JOIN ids i ON i.old = t.id
+    LEFT JOIN ids m ON m.old = t.message_id
+    LEFT JOIN streams r ON r.turn_id = t.id
+WHERE t.session_id = :session;
+
+-- Those that the copied messages ask for.
+-- name: copy_tool_calls
+WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
+INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, result, started_at,
+    ended_at)
+SELECT :branch, c.id, i.new, c.ordinal, c.name, c.arguments,
+    CASE WHEN c.state IN ('requested', 'waiting', 'running') THEN 'cancelled' ELSE c.state END,
+    c.result, c.started_at, c.ended_at
+FROM tool_calls c JOIN ids i ON i.old = c.turn_id
+WHERE c.session_id = :session AND c.id IN (
+    SELECT part ->> 'call'
+    FROM messages m CROSS JOIN json_array_elements(m.parts::json) part
+    WHERE m.session_id = :branch AND part ->> 'kind' = 'tool_call');
+
+-- In the order in which they were asked for.
+-- name: calls_without_results
+SELECT part.value ->> 'call', m.turn_id
+FROM messages m CROSS JOIN json_array_elements(m.parts::json) WITH ORDINALITY part (value, key)
+WHERE m.session_id = :session AND m.gone IS NULL AND part.value ->> 'kind' = 'tool_call'
+  AND part.value ->> 'call' NOT IN (
+    SELECT result ->> 'call'
+    FROM messages r CROSS JOIN json_array_elements(r.parts::json) result
+    WHERE r.session_id = :session AND r.gone IS NULL AND result ->> 'kind' = 'tool_result')
+ORDER BY m.position, part.key;
+
+-- name: cancel_tool_calls
+UPDATE tool_calls SET state = 'cancelled', result = NULL, ended_at = coalesce(ended_at, :now)
+WHERE session_id = :session AND id IN (SELECT json_array_elements_text(:ids));
+
+-- What someone pinned after a compaction was planned.
+-- name: pinned_among
+SELECT id FROM messages
+WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id = :session AND pinned = 1 LIMIT 1;

@@ -1,0 +1,18 @@
+-- Where deliveries come at once, one after the other finds its place.
+-- name: lock_inbox
+SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('inbox:' || :channel, 0));
+
+-- The routes on which something waits, by their names: from one to the next (inbox_open), however
+-- much waits on each.
+-- name: waiting_routes
+WITH RECURSIVE heads (route) AS (
+    SELECT min(route) FROM inbox
+    WHERE channel = :channel AND handled_at IS NULL AND route > :after::text
+    UNION ALL
+    SELECT (SELECT min(i.route) FROM inbox i
+            WHERE i.channel = :channel AND i.handled_at IS NULL AND i.route > heads.route)
+    FROM heads WHERE heads.route IS NOT NULL
+)
+SELECT route FROM (SELECT route FROM heads LIMIT :limit) heads
+WHERE route IS NOT NULL
+ORDER BY route;

@@ -1,0 +1,22 @@
+-- A fact that changed since its text was read gets none: that would be another's.
+-- name: put_vector
+INSERT INTO search_vectors (seq, model, vector)
+SELECT f.seq, :model, :vector
+FROM facts f
+WHERE f.seq = :seq AND f.user_id = :user AND f.scope = :scope AND f.text = :text
+  AND f.superseded_by IS NULL AND f.forgotten_at IS NULL
+FOR SHARE OF f
+ON CONFLICT (seq) DO UPDATE SET model = excluded.model, vector = excluded.vector
+RETURNING seq;
+
+-- name: page_of_vectors
+SELECT f.seq, v.vector
+FROM facts f JOIN search_vectors v ON v.seq = f.seq
+WHERE f.user_id = :user AND f.scope = :scope AND f.superseded_by IS NULL AND f.forgotten_at IS NULL
+  AND f.seq < :before AND v.model = :model
+ORDER BY f.seq DESC LIMIT :limit;
+
+-- name: live_facts_numbered
+SELECT f.* FROM fact_rows f
+WHERE f.seq IN (SELECT json_array_elements_text(:seqs)::bigint)
+  AND f.user_id = :user AND f.scope = :scope AND f.superseded_by IS NULL AND f.forgotten_at IS NULL;

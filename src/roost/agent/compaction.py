@@ -153,7 +153,7 @@ class Compactor:
         if strict and not summary:
             raise SummaryFailed
         for text in (summary, "" if strict else listed(found.middle, min(longest, most) * 3)):
-            note = Draft(new_message_id(), "note", (TextPart(text),))
+            note = Draft(new_message_id(), "note", (TextPart(text, "summary"),))
             if text and size(_message(note)) < most:
                 model = str(self._small.target) if text is summary else None
                 made = _compaction([Replacement(found.middle[0].id, note)], found.middle)

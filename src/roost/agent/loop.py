@@ -23,7 +23,7 @@ from roost.core.messages import (
     ReasoningPart,
     ToolCallPart,
     ToolResultPart,
-    attachments,
+    shown,
 )
 from roost.core.partial import partial_parts
 from roost.core.signature import Signature
@@ -106,7 +106,7 @@ class Agent:
     def catch_up(self, messages: Sequence[Message], position: Position) -> None:
         self._messages += messages
         for message in messages:
-            self._attached |= attachments(message.parts)
+            self._attached |= shown(message.parts)
         self.position = position
 
     def remember(self, drafts: Sequence[Draft], position: Position) -> None:

@@ -13,6 +13,7 @@ from roost import __version__
 from roost.cli import terminal
 from roost.cli.ask import ask as ask_model
 from roost.cli.backup import back_up
+from roost.cli.channels import channels, pair
 from roost.cli.configured import configure, log_at
 from roost.cli.doctor import diagnose, mend
 from roost.cli.memory import (
@@ -24,9 +25,11 @@ from roost.cli.memory import (
     retrying,
     showing,
 )
+from roost.cli.migrate import migrate_store
 from roost.cli.models import list_models
 from roost.cli.reach import work_on
 from roost.cli.run import run_server
+from roost.cli.schedule import schedule
 from roost.cli.sessions import sessions
 from roost.cli.settings import Settings, flag, read_keys
 from roost.cli.token import token
@@ -85,6 +88,19 @@ def backup(
 ) -> None:
     """Copy everything that Roost keeps, also while it runs."""
     back_up(configure(settings), destination, terminal.out())
+
+
+@app.command
+def migrate(
+    *,
+    verify: Annotated[
+        bool, Parameter(negative=(), help="Only compare with what was moved earlier.")
+    ] = False,
+    settings: Settings = _NO_FLAGS,
+) -> int:
+    """Move everything from the data folder to the PostgreSQL database that ROOST_STORE names."""
+    config = configure(settings, quiet=True)
+    return migrate_store(config, os.environ, terminal.out(), only_verify=verify)
 
 
 @app.command
@@ -191,6 +207,9 @@ def memory_drop(*, settings: Settings = _NO_FLAGS) -> None:
 
 
 app.command(sessions)
+app.command(schedule)
+app.command(channels)
+app.command(pair)
 app.command(user)
 app.command(token)
 

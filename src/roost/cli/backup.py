@@ -8,10 +8,16 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from roost.core.config import Config
+from roost.core.errors import ConfigError
 from roost.store.sqlite import backup
 
 
 def back_up(config: Config, destination: Path | None, out: Console) -> None:
+    if config.store is not None:
+        raise ConfigError(
+            f"The store is in PostgreSQL ({config.store}), attachments included. Back it up with "
+            "pg_dump, and keep a copy of the secret key."
+        )
     name = f"roost-backup-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     made = backup.backup(config.data, (destination or Path(name)).absolute())
     out.print(f"Backed up {made.sessions} sessions, {decimal(made.bytes)}, to {made.path}")

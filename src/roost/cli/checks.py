@@ -1,5 +1,6 @@
 """What `roost doctor` looks at; none of it writes, and all of it works beside a running server."""
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,10 +10,19 @@ from pathlib import Path
 import apsw
 import uvloop
 
+from roost.channels.base import Checked
+from roost.channels.registry import Registry
 from roost.client.connection import Ask, connected
 from roost.client.place import find
-from roost.core.config import Config
-from roost.core.errors import AddressUnusable, PortTaken, RoostError, ServerUnreachable
+from roost.core.config import ChannelConfig, Config
+from roost.core.errors import (
+    AddressUnusable,
+    ChannelRefused,
+    ConfigError,
+    PortTaken,
+    RoostError,
+    ServerUnreachable,
+)
 from roost.core.keys import Key
 from roost.http.server import bind
 from roost.runtime.checks import (
@@ -27,9 +37,10 @@ from roost.runtime.checks import (
 )
 from roost.runtime.checks import model as model_found
 from roost.store.folder import Owner, holder
-from roost.wiring import known_models
+from roost.wiring import known_channels, known_models
 
 _READY_SECONDS = 5.0
+_CHANNEL_SECONDS = 10.0
 
 
 def examine(
@@ -42,7 +53,7 @@ def examine(
     yield free_disk(shutil.disk_usage(nearest(config.data)).free)
     owner = None
     if config.data.is_dir() and all(finding.state != "bad" for finding in folder):
-        yield from store(config.data)
+        yield from store(config)
         owner = holder(config.data)
         yield held_by(owner)
         if owner is not None and owner.address is not None:
@@ -50,6 +61,24 @@ def examine(
     yield port(config.server.host, config.server.port, owner)
     yield uvloop.run(sandbox(config))
     yield uvloop.run(model(config, keys, environ))
+    for name, channel in uvloop.run(known_channels(config, environ)).items():
+        if channel.paused == "no":
+            yield uvloop.run(channel_found(name, channel))
+
+
+async def channel_found(name: str, config: ChannelConfig) -> Finding:
+    """Whether a platform takes a channel's token."""
+    subject = f"Channel {name}"
+    try:
+        made = Registry().make(config.kind or name, name, config.options)
+        if not isinstance(made, Checked):
+            return Finding("good", subject, "set up")
+        async with asyncio.timeout(_CHANNEL_SECONDS):
+            return Finding("good", subject, f"known as {await made.check()}")
+    except (ConfigError, ChannelRefused) as error:
+        return Finding("bad", subject, str(error))
+    except (RoostError, TimeoutError) as error:
+        return Finding("warn", subject, str(error) or "it does not answer")
 
 
 async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:

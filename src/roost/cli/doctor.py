@@ -8,7 +8,7 @@ from rich.text import Text
 from roost import __version__
 from roost.cli.checks import Finding, examine
 from roost.core.config import Config
-from roost.core.errors import StoreDamaged, StoreError
+from roost.core.errors import ConfigError, StoreDamaged, StoreError
 from roost.core.keys import Key
 from roost.store.sqlite import repair
 
@@ -31,6 +31,8 @@ def diagnose(
 
 def mend(config: Config, out: Console) -> None:
     """Repair the store if it is damaged."""
+    if config.store is not None:
+        raise ConfigError("The store is in PostgreSQL, which is repaired with its own tools.")
     try:
         if not repair.check(config.data):
             out.print("The store is whole; there is nothing to repair.\n")

@@ -1,22 +1,35 @@
 """What commands need of Roost, whether it is this process or a running server."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from roost.core.approvals import Approval, Decision, Keep
 from roost.core.compaction import Compaction
+from roost.core.config import ChannelSetup
 from roost.core.events import Cursor, SessionEvent, Snapshot
 from roost.core.facts import Contradiction, Fact
 from roost.core.identities import ApiToken, NewApiToken
-from roost.core.ids import ApiTokenId, ApprovalId, FactId, SessionId, TurnId, UserId
+from roost.core.ids import (
+    ApiTokenId,
+    ApprovalId,
+    FactId,
+    ScheduleId,
+    SessionId,
+    TurnId,
+    UserId,
+)
 from roost.core.keys import Key
 from roost.core.messages import Message
+from roost.core.schedules import NewSchedule, Schedule, SchedulePatch, ScheduleRun
 from roost.core.sessions import Session
 from roost.core.turns import Turn
 from roost.core.users import Caps, Profile, User, UserRole
 from roost.llm.providers import Answerer
+from roost.runtime.contacts import Undelivered
+from roost.runtime.switchboard import Known
 from roost.store.memory import GivenUp, MemoryStatus
+from roost.store.pairings import Pairing
 from roost.store.search import Hit
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.store.transfer import Imported
@@ -44,6 +57,25 @@ class Decisions(Protocol):
     ) -> Approval: ...
 
 
+class Switchboard(Protocol):
+    async def all(self) -> Sequence[Known]: ...
+    async def get(self, name: str) -> Known: ...
+    async def put(
+        self, name: str, setup: ChannelSetup, options: Mapping[str, Key | None]
+    ) -> Known: ...
+    async def remove(self, name: str) -> None: ...
+
+
+class Contacts(Protocol):
+    async def pairings(self, channel: str | None = None) -> Sequence[Pairing]: ...
+    async def approve(self, code: str, user: UserId, *, by: str) -> Pairing: ...
+    async def block(self, channel: str, sender: str, *, by: str) -> Pairing: ...
+    async def forget(self, channel: str, sender: str) -> None: ...
+    async def undelivered(self, user: UserId | None = None) -> Sequence[Undelivered]: ...
+    async def again(self, entry: str, user: UserId | None = None) -> None: ...
+    async def drop(self, entry: str, user: UserId | None = None) -> None: ...
+
+
 class Files(Protocol):
     async def export(self, session: SessionId) -> bytes: ...
     async def markdown(self, session: SessionId) -> str: ...
@@ -63,6 +95,18 @@ class Memory(Protocol):
     async def drop(self) -> Sequence[GivenUp]: ...
 
 
+class Schedules(Protocol):
+    async def all(self) -> Sequence[Schedule]: ...
+    async def get(self, schedule: ScheduleId) -> Schedule: ...
+    async def add(self, new: NewSchedule) -> Schedule: ...
+    async def change(self, schedule: ScheduleId, patch: SchedulePatch) -> Schedule: ...
+    async def remove(self, schedule: ScheduleId) -> None: ...
+    async def run(self, schedule: ScheduleId) -> Turn: ...
+    async def runs(
+        self, schedule: ScheduleId, *, before: int | None = None, limit: int = 50
+    ) -> Sequence[ScheduleRun]: ...
+
+
 class Account(Protocol):
     @property
     def history(self) -> History: ...
@@ -72,6 +116,8 @@ class Account(Protocol):
     def memory(self) -> Memory: ...
     @property
     def files(self) -> Files: ...
+    @property
+    def schedules(self) -> Schedules: ...
 
     async def session(self, session: SessionId) -> Session: ...
     async def sessions(

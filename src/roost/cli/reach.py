@@ -15,9 +15,11 @@ from rich.console import Console
 
 from roost.cli import terminal
 from roost.cli.configured import configure
-from roost.cli.ports import Account, Identities
+from roost.cli.ports import Account, Contacts, Identities, Switchboard
 from roost.cli.settings import Settings, read_keys
 from roost.client.account import Account as AttachedAccount
+from roost.client.channels import Contacts as AttachedContacts
+from roost.client.channels import Switchboard as AttachedSwitchboard
 from roost.client.connection import connected
 from roost.client.identities import Identities as AttachedIdentities
 from roost.client.place import Place, find
@@ -41,6 +43,8 @@ class Reached(NamedTuple):
     account: Account
     identities: Identities
     config: Config
+    switchboard: Switchboard
+    contacts: Contacts
     place: Place | None = None
 
 
@@ -88,7 +92,9 @@ async def attached(
 ) -> AsyncGenerator[Reached]:
     async with connected(partial(find, config.data)) as connection:
         account = AttachedAccount(connection, absence=absence)
-        yield Reached(account, AttachedIdentities(connection), config, place)
+        identities = AttachedIdentities(connection)
+        board, contacts = AttachedSwitchboard(connection), AttachedContacts(connection)
+        yield Reached(account, identities, config, board, contacts, place)
 
 
 async def attachable(folder: Path) -> Place | None:
@@ -118,7 +124,8 @@ def _serves(owner: Owner, now: int) -> bool:
 
 async def _here(roost: Roost) -> Reached:
     owner = await roost.app.owner()
-    return Reached(roost.app.of(owner.id), roost.identities, roost.config)
+    parts, account = roost.app.parts, roost.app.of(owner.id)
+    return Reached(account, roost.identities, roost.config, parts.switchboard, parts.contacts)
 
 
 def _in_no_hurry(config: Config) -> Config:

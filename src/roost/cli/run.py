@@ -29,10 +29,14 @@ async def _run(
     set_on_signal(stop)
     # The store comes before the port: of two servers on one data folder, the second learns who
     # the first is rather than only that a port is taken.
-    async with running(config, keys, environ) as roost:
+    async with (
+        running(config, keys, environ, channels={}) as roost,
+        roost.draining(stop),
+    ):
         with bind(config.server.host, config.server.port) as listener:
             tls = tls_of(config.server)
             where = address(listener, scheme="http" if tls is None else "https")
+            await roost.app.found_at(where)
             link = await roost.identities.first_link()
             left = left_in(
                 config.data,
@@ -45,6 +49,8 @@ async def _run(
                 out.print(f"Roost {__version__}")
                 out.print(f"  Address  {where}", soft_wrap=True)
                 out.print(f"  Data     {config.data}", soft_wrap=True)
+                if config.store is not None:
+                    out.print(f"  Store    {config.store}", soft_wrap=True)
                 if link is not None:
                     said = f"  Sign in  {where}/sign-in#{link.reveal()}"
                     out.print(said, soft_wrap=True, markup=False, highlight=False)

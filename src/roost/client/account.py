@@ -9,6 +9,7 @@ from roost.client.connection import LONG, Ask, Connection, path
 from roost.client.files import Files
 from roost.client.memory import Memory
 from roost.client.rewriting import Decisions, History
+from roost.client.schedules import Schedules
 from roost.client.watching import watching
 from roost.client.wire import SentMessage, SentSession, SentSnapshot, SentTurn, messages, turns
 from roost.core.errors import NotFound
@@ -63,6 +64,7 @@ class Account:
         self.decisions = Decisions(connection)
         self.memory = Memory(connection)
         self.files = Files(connection)
+        self.schedules = Schedules(connection)
 
     # Sessions.
 

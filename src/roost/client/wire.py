@@ -219,6 +219,7 @@ class SentSnapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
     cursor: Cursor
     session: SentSession
     messages: tuple[SentMessage, ...]
+    older: bool
     queue: tuple[SentTurn, ...]
     turn: SentTurn | None
     turns: tuple[SentTurn, ...]
@@ -228,17 +229,20 @@ class SentSnapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
 
     def made(self) -> Snapshot:
         calls = [each.made() for each in self.calls]
+        asked = [each.made() for each in self.approvals]
         live = None if self.turn is None else self.turn.id
         return Snapshot(
             cursor=self.cursor,
             session=self.session.made(),
             messages=messages(self.messages),
+            older=self.older,
             queue=turns(self.queue),
             turn=None if self.turn is None else self.turn.made(),
             turns=turns(self.turns),
             calls=tuple([call for call in calls if call.turn == live]),
             past_calls=tuple([call for call in calls if call.turn != live]),
-            approvals=tuple([each.made() for each in self.approvals]),
+            approvals=tuple([each for each in asked if each.state == "pending"]),
+            past_approvals=tuple([each for each in asked if each.state != "pending"]),
             deltas=self.deltas,
         )
 

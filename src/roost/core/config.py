@@ -6,19 +6,23 @@ from pathlib import Path
 
 import msgspec
 
-from roost.core.keys import Key
+from roost.core.keys import Key, StoreAddress
 from roost.core.settings import (
     BaseUrl,
     Choice,
     Count,
     Dollars,
+    GroupsName,
     LogLevel,
+    MembersName,
     Money,
     Percent,
     Port,
+    ResetRule,
     SandboxName,
     ScopeName,
     SearchName,
+    SharingName,
     ToolsetName,
     VariableName,
     VendorName,
@@ -179,8 +183,36 @@ class ProviderConfig(msgspec.Struct, frozen=True):
     headers: Mapping[str, Key] = {}
 
 
+class ChannelSetup(msgspec.Struct, frozen=True):
+    """A messaging account. `kind` is the platform, if that is not its name. In `groups` it listens
+    when it is mentioned, to all, or to none; `members` says whether only those who are paired are
+    heard there, and `sessions` whether they share one. `allow` are senders who need no code,
+    `block` those who are never answered. While it is `paused` it is not connected, and what is to
+    be sent waits."""
+
+    kind: ScopeName | None = None
+    groups: GroupsName = "mention"
+    members: MembersName = "paired"
+    sessions: SharingName = "group"
+    reset: ResetRule = ResetRule("never")
+    allow: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
+    paused: Choice = "no"
+
+
+class ChannelConfig(ChannelSetup, frozen=True):
+    """`options` are the platform's own, and hold its token."""
+
+    options: Mapping[str, Key] = {}
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """`store` is the database that several servers share; without it there is a file in `data`.
+    `store_direct` is the same database past a pooler, for what a pooler does not pass on."""
+
     data: Path
+    store: StoreAddress | None = None
+    store_direct: StoreAddress | None = None
     server: ServerConfig = ServerConfig()
     log: LogConfig = LogConfig()
     leases: LeaseConfig = LeaseConfig()
@@ -190,6 +222,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     workspaces: WorkspacesConfig = WorkspacesConfig()
     web: WebConfig = WebConfig()
     mcp: Mapping[str, McpConfig] = {}
+    channels: Mapping[str, ChannelConfig] = {}
     compaction: CompactionConfig = CompactionConfig()
     memory: MemoryConfig = MemoryConfig()
     recovery: RecoveryConfig = RecoveryConfig()

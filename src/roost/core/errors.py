@@ -20,6 +20,7 @@ RoostError
 ├── WorkspaceError      a workspace can't do it
 │   ├── AddressRefused      an address that agents may not reach
 │   ├── BrowserLost         its browser does not answer
+│   ├── WorkspaceElsewhere  another server has it
 │   └── WorkspaceGone       it ended, with all that ran in it
 ├── ConfigError         the configuration can't be used
 │   ├── SettingUnknown
@@ -43,6 +44,11 @@ RoostError
 │       ├── ModelOverloaded     the provider has trouble of its own
 │       ├── ModelStalled        nothing came for too long
 │       └── StreamCut           the answer broke off
+├── ChannelError        a messaging platform did not do it
+│   ├── ChannelBusy         it takes no more for some seconds
+│   ├── ChannelLost         no connection, or trouble of its own
+│   ├── ChannelRefused      it does not take the token, or a right is missing
+│   └── Undeliverable       it will never take this
 ├── MemoryFailed        a memory could not take, give or forget something
 │   └── MemoryWaits         it could, but may not now
 └── StoreError          the store can't do it
@@ -161,6 +167,18 @@ class BrowserLost(WorkspaceError):
     """The browser does not answer: {detail}"""
 
 
+class WorkspaceElsewhere(WorkspaceError):
+    """This session's files and processes are on another server, {server}{detail}"""
+
+    def __init__(self, server: str, *, there: bool = True) -> None:
+        now = ". Ask that server for them, or ask the agent: it works there."
+        later = (
+            ", which is not there now. Start it again, or write to the agent: it gets another "
+            "workspace, and these are out of reach."
+        )
+        super().__init__(now if there else later, server=server)
+
+
 class WorkspaceGone(WorkspaceError):
     """The workspace has ended: {detail}"""
 
@@ -255,6 +273,33 @@ class ModelStalled(ModelTransient):
 
 class StreamCut(ModelTransient):
     """The answer from {provider} broke off: {detail}."""
+
+
+class ChannelError(RoostError):
+    """The channel {channel} failed: {detail}"""
+
+    def __init__(self, channel: str, detail: str) -> None:
+        super().__init__(detail, channel=channel)
+
+
+class ChannelBusy(ChannelError):
+    """The channel {channel} takes no more for {seconds} seconds."""
+
+    def __init__(self, channel: str, seconds: float) -> None:
+        RoostError.__init__(self, channel=channel, seconds=seconds)
+        self.seconds = seconds
+
+
+class ChannelLost(ChannelError):
+    """The channel {channel} can't be reached: {detail}. It is tried again."""
+
+
+class ChannelRefused(ChannelError):
+    """The channel {channel} does not let Roost in: {detail}. Check its token and its rights."""
+
+
+class Undeliverable(ChannelError):
+    """The channel {channel} will not take this: {detail}"""
 
 
 class MemoryFailed(RoostError):

@@ -147,18 +147,21 @@ class Deltas(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
-    """A session as it stood at one moment: the newest messages of its live history with their turns
-    and `past_calls`, what waits, and of the turn under way its calls and what it has streamed."""
+    """A session as it stood at one moment: the newest messages of its live history, with their
+    turns, `past_calls` and `past_approvals`, what waits, and of the turn under way its calls and
+    what it has streamed. `older` is whether more messages stand before these."""
 
     cursor: Cursor
     session: Session
     messages: tuple[Message, ...]
+    older: bool
     queue: tuple[Turn, ...]
     turn: Turn | None
     turns: tuple[Turn, ...]
     calls: tuple[ToolCall, ...]
     past_calls: tuple[ToolCall, ...]
     approvals: tuple[Approval, ...]
+    past_approvals: tuple[Approval, ...]
     deltas: tuple[Deltas, ...]
 
 

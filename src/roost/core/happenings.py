@@ -70,6 +70,9 @@ class Observers:
     def add(self, observer: Observer) -> None:
         self._observers.append(observer)
 
+    def remove(self, observer: Observer) -> None:
+        self._observers.remove(observer)
+
     def tell(self, happening: Happening) -> None:
         for observer in self._observers:
             try:

@@ -15,6 +15,7 @@ BlobId = NewType("BlobId", str)
 ApprovalId = NewType("ApprovalId", str)
 RuleId = NewType("RuleId", str)
 FactId = NewType("FactId", str)
+ScheduleId = NewType("ScheduleId", str)
 SignInId = NewType("SignInId", str)
 ApiTokenId = NewType("ApiTokenId", str)
 Token = NewType("Token", int)
@@ -32,6 +33,7 @@ MESSAGE_ID = "^msg_" + _REST
 TOOL_CALL_ID = "^cal_" + _REST
 APPROVAL_ID = "^apr_" + _REST
 FACT_ID = "^fct_" + _REST
+SCHEDULE_ID = "^sch_" + _REST
 BLOB_ID = r"^[0-9a-f]{64}$(?!\n)"
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -89,6 +91,13 @@ def new_turn_id() -> TurnId:
     return TurnId("trn_" + _encode(_sequence.next()))
 
 
+def turn_id_for(name: str, at: int) -> TurnId:
+    """The turn that something from outside becomes, made at that millisecond: for one name it is
+    always the same, so that it can't become two."""
+    chance = hashlib.blake2b(name.encode(), digest_size=_RANDOM_BITS // 8).digest()
+    return TurnId("trn_" + _encode(at << _RANDOM_BITS | int.from_bytes(chance)))
+
+
 def new_message_id() -> MessageId:
     return MessageId("msg_" + _encode(_sequence.next()))
 
@@ -107,6 +116,10 @@ def new_rule_id() -> RuleId:
 
 def new_fact_id() -> FactId:
     return FactId("fct_" + _encode(_sequence.next()))
+
+
+def new_schedule_id() -> ScheduleId:
+    return ScheduleId("sch_" + _encode(_sequence.next()))
 
 
 def new_sign_in_id() -> SignInId:

@@ -19,7 +19,7 @@ from roost.core.settings import (
     Given,
     Kind,
     SettingPath,
-    hint,
+    closest,
     read_count,
     read_dollars,
     read_percent,
@@ -183,11 +183,18 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
             continue
         if variable not in VARIABLES:
             raise SettingUnknown(
-                key=variable, source="the environment", hint=hint(variable, VARIABLES)
+                key=variable, source="the environment", hint=_variable_hint(variable)
             )
         # Empty is how a shell or a compose file leaves a variable out.
         if text := environ[variable]:
             yield _untyped(VARIABLES[variable], text, variable)
+
+
+def _variable_hint(variable: str) -> str:
+    """By the settings they stand for: as variables they are all a little alike."""
+    meant = closest(variable.removeprefix("ROOST_").lower(), VARIABLES.values())
+    names = [name for name, key in VARIABLES.items() if key == meant]
+    return f" Did you mean {names[0]}?" if names else ""
 
 
 def _from_flags(flags: Mapping[str, str | None]) -> Iterator[Given]:

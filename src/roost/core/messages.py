@@ -11,8 +11,15 @@ Role = Literal["user", "assistant", "tool", "note"]
 """`tool` carries results; `note` is Roost's own voice: a compaction's summary, a notice."""
 
 
-class TextPart(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
+NoteKind = Literal["summary", "continuation"]
+"""What stands for an earlier part of the conversation; that an answer goes on where it stopped."""
+
+
+class TextPart(msgspec.Struct, frozen=True, tag_field="kind", tag="text", omit_defaults=True):
+    """`note` tells those who show a note of Roost's own what it is: its words are for the model."""
+
     text: str
+    note: NoteKind | None = None
 
 
 class ContextPart(msgspec.Struct, frozen=True, tag_field="kind", tag="context"):
@@ -38,11 +45,14 @@ class ImagePart(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
     name: str | None = None
 
 
-class FilePart(msgspec.Struct, frozen=True, tag_field="kind", tag="file"):
+class FilePart(msgspec.Struct, frozen=True, tag_field="kind", tag="file", omit_defaults=True):
+    """What is `sent` is the agent's to the person: they get it, the model is not shown it."""
+
     blob: BlobId
     media_type: str
     name: str
     size: int
+    sent: bool = False
 
 
 class ToolCallPart(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_call"):
@@ -147,12 +157,30 @@ def message_parts(message: str | tuple[Part, ...]) -> tuple[Part, ...]:
 
 def attachments(parts: tuple[Part, ...]) -> set[BlobId]:
     """The blobs these parts name, those inside tool results included."""
-    found: set[BlobId] = set()
+    return {part.blob for part in _attached(parts)}
+
+
+def shown(parts: tuple[Part, ...]) -> set[BlobId]:
+    """The blobs of these parts that a model reads."""
+    return {part.blob for part in _attached(parts) if not _is_sent(part)}
+
+
+def sent_files(parts: tuple[Part, ...]) -> tuple[ImagePart | FilePart, ...]:
+    """What the agent gave to the person."""
+    return tuple([part for part in _attached(parts) if _is_sent(part)])
+
+
+def _is_sent(part: ImagePart | FilePart) -> bool:
+    return isinstance(part, FilePart) and part.sent
+
+
+def _attached(parts: tuple[Part, ...]) -> list[ImagePart | FilePart]:
+    found: list[ImagePart | FilePart] = []
     for part in parts:
         if isinstance(part, ImagePart | FilePart):
-            found.add(part.blob)
+            found.append(part)
         elif isinstance(part, ToolResultPart):
-            found |= attachments(part.content)
+            found += _attached(part.content)
     return found
 
 

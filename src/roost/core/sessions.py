@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from roost.core.ids import MessageId, SessionId, Token, UserId
+from roost.core.ids import MessageId, SessionId, Token, ToolCallId, UserId
 from roost.core.signature import AgentConfig, Signature
 
 TitleBy = Literal["person", "model"]
@@ -14,11 +14,13 @@ SessionState = Literal["idle", "queued", "running", "waiting"]
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """Where a session came from: a branch at `message`, or a subagent's work for its caller."""
+    """Where a session came from: a branch at `message`, or a subagent's work for its caller, asked
+    for by `call`."""
 
     session: SessionId
     kind: ParentKind
     message: MessageId | None = None
+    call: ToolCallId | None = None
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):

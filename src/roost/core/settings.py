@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, NewType, cast, get_args
 from urllib.parse import urlsplit
 
 from roost.core.errors import SettingUnknown, SettingWrong
-from roost.core.keys import Key
+from roost.core.keys import Key, StoreAddress
+from roost.core.resets import parse_reset
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 WireName = Literal["openai-chat", "openai-responses", "anthropic"]
@@ -46,6 +47,10 @@ SandboxName = Literal["auto", "bubblewrap", "local", "none"]
 SearchName = Literal["none", "searxng", "brave", "tavily"]
 ToolsetName = Literal["chat", "files", "terminal", "browser", "full"]
 Choice = Literal["yes", "no"]
+GroupsName = Literal["mention", "all", "none"]
+MembersName = Literal["paired", "all"]
+SharingName = Literal["group", "user"]
+ResetRule = NewType("ResetRule", str)
 
 SettingPath = tuple[str, ...]
 """Where a setting is, one name for each level. In a pattern, `*` is a name someone chose."""
@@ -135,6 +140,11 @@ def read_percent(value: object) -> Percent:
     raise ValueError(value)
 
 
+def read_reset(value: object) -> ResetRule:
+    parse_reset(_text(value))
+    return ResetRule(cast("str", value))
+
+
 def _scope_name(value: object) -> ScopeName:
     if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", _text(value), re.ASCII):
         return ScopeName(cast("str", value))
@@ -159,6 +169,10 @@ def _variable(value: object) -> VariableName:
 
 def _key(value: object) -> Key:
     return Key(_text(value))
+
+
+def _store(value: object) -> StoreAddress:
+    return StoreAddress(_text(value))
 
 
 def _headers(value: object) -> dict[str, Key]:
@@ -213,8 +227,18 @@ KINDS: Mapping[Any, Kind] = {
     SearchName: _one_of(SearchName),
     ToolsetName: _one_of(ToolsetName),
     Choice: _one_of(Choice),
+    GroupsName: _one_of(GroupsName),
+    MembersName: _one_of(MembersName),
+    SharingName: _one_of(SharingName),
+    ResetRule: Kind('"never", "idle 8h" or "daily 04:00"', read_reset),
     BaseUrl: Kind(
         'an address such as "https://example.com/v1", without a password', _base_url, secret=True
+    ),
+    StoreAddress: Kind(
+        'an address such as "postgresql://roost@db.example.com/roost", with %2F for a / in its '
+        "password, %23 for #, %3F for ? and %40 for @",
+        _store,
+        secret=True,
     ),
     VariableName: Kind("the name of an environment variable", _variable, secret=True),
     Mapping[str, Key]: Kind('a table of texts such as { x-team = "birds" }', _headers, secret=True),
@@ -261,9 +285,15 @@ def _named(pattern: SettingPath, path: SettingPath) -> SettingPath:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
+    best = closest(name, known)
+    return "" if best is None else f" Did you mean {best}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """What was probably meant: the same word elsewhere, or one that looks like it."""
     known = list(known)
     last = name.rpartition(".")[2]
     elsewhere = [key for key in known if key.rpartition(".")[2] == last]
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
     best = difflib.get_close_matches(name, elsewhere, n=1, cutoff=0) or close
-    return f" Did you mean {best[0]}?" if best else ""
+    return best[0] if best else None

@@ -2,17 +2,15 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
-import apsw
 import msgspec
 
 from roost import __version__
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
 from roost.runtime.checks import Finding
-from roost.store.folder import DATABASE
+from roost.store.store import Store
 from roost.workspace.base import SandboxKind
 
 CheckState = Literal["ok", "warn", "bad"]
@@ -25,7 +23,7 @@ _SANDBOXES: Mapping[SandboxKind | None, str] = {
 
 
 class StoreView(msgspec.Struct, frozen=True, kw_only=True):
-    """`bytes` is what the database takes on disk, without attachments."""
+    """`bytes` is what the database takes on disk; on SQLite without attachments."""
 
     kind: str
     version: str
@@ -75,16 +73,15 @@ async def about(call: Call) -> About:
         python=platform.python_version(),
         platform=platform.platform(),
         started_at=app.started_at,
-        store=StoreView(kind="sqlite", version=apsw.sqlite_lib_version(), bytes=_size(data)),
+        store=await _store(app.parts.store),
         sandbox=SandboxView(kind, _SANDBOXES[kind]),
         data=str(data) if call.who.may("admin") else None,
     )
 
 
-def _size(data: Path) -> int:
-    """With its write-ahead log."""
-    files = [data / f"{DATABASE}{ending}" for ending in ("", "-wal")]
-    return sum([file.stat().st_size for file in files if file.exists()])
+async def _store(store: Store) -> StoreView:
+    found = await store.database()
+    return StoreView(kind=found.kind, version=found.version, bytes=found.bytes)
 
 
 async def checked(call: Call) -> CheckList:

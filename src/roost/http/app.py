@@ -17,6 +17,7 @@ from roost.http import (
     answering,
     approvals,
     auth,
+    channels,
     events,
     files,
     history,
@@ -25,6 +26,7 @@ from roost.http import (
     metrics,
     models,
     openai_api,
+    schedules,
     sessions,
     settings,
     tokens,
@@ -39,6 +41,7 @@ from roost.http import (
 from roost.http import routes as places
 from roost.http.calls import Callers
 from roost.http.endpoint import Answer, Endpoint, routes
+from roost.http.hooks import Receive, hook_routes
 from roost.http.openai_errors import in_openais_words
 from roost.http.openapi import document
 from roost.http.origins import OwnNames
@@ -57,8 +60,10 @@ ENDPOINTS: Sequence[Endpoint] = (
     *turns.ENDPOINTS,
     *events.ENDPOINTS,
     *approvals.ENDPOINTS,
+    *schedules.ENDPOINTS,
     *answering.ENDPOINTS,
     *places.ENDPOINTS,
+    *channels.ENDPOINTS,
     *files.ENDPOINTS,
     *workspace_files.ENDPOINTS,
     *workspaces.ENDPOINTS,
@@ -83,14 +88,17 @@ def create_app(
     *,
     stop: asyncio.Event,
     heartbeat: float = HEARTBEAT,
+    hooks: Receive | None = None,
 ) -> Starlette:
-    """`stop` is set when the server is to stop: streams end then."""
+    """`stop` is set when the server is to stop: streams end then. `hooks` takes what messaging
+    platforms send."""
     pages = Pages()
     callers = Callers(app, identities, stop=stop, heartbeat=heartbeat)
     web = Starlette(
         routes=[
             *_states(app),
             Route("/api/openapi.json", _fixed(document(ENDPOINTS, version=__version__))),
+            *(hook_routes(hooks) if hooks else ()),
             *pages.routes(),
             *routes(ENDPOINTS, callers),
         ],

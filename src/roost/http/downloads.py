@@ -53,7 +53,7 @@ def download(
     """Pictures and plain text are shown, unless one wants to `save` them; the rest is saved."""
     shown = media_type in _SHOWN and not save
     headers = {
-        "Content-Disposition": _disposition("inline" if shown else "attachment", name),
+        "Content-Disposition": disposition("inline" if shown else "attachment", name),
         "Content-Security-Policy": _POLICY,
         "Cache-Control": cache,
     }
@@ -63,5 +63,5 @@ def download(
     return StreamingResponse(chunks, headers=headers, media_type=kind)
 
 
-def _disposition(kind: str, name: str | None) -> str:
+def disposition(kind: str, name: str | None) -> str:
     return kind if not name else f"{kind}; filename*=UTF-8''{quote(name, safe='')}"

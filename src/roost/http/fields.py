@@ -11,6 +11,7 @@ from roost.core.ids import (
     TURN_ID,
     BlobId,
     MessageId,
+    ScheduleId,
     SessionId,
     TurnId,
 )
@@ -27,4 +28,5 @@ GivenBlob = Annotated[BlobId, Meta(pattern=BLOB_ID)]
 
 # Ids that a client makes itself are as long as ours: they become part of event ids.
 OwnSession = Annotated[SessionId, Meta(pattern=r"^ses_[0-9a-z]{26}$(?!\n)")]
+OwnSchedule = Annotated[ScheduleId, Meta(pattern=r"^sch_[0-9a-z]{26}$(?!\n)")]
 OwnTurn = Annotated[TurnId, Meta(pattern=r"^trn_[0-9a-z]{26}$(?!\n)")]

@@ -11,11 +11,13 @@ from roost.http.calls import Call
 from roost.http.endpoint import endpoint
 from roost.http.fields import Number, Phrase
 from roost.http.views import (
+    ApprovalView,
     CallView,
     MessageView,
     SessionView,
     SnapshotView,
     TurnView,
+    approval_view,
     session_view,
     shown,
 )
@@ -38,12 +40,16 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Messages(msgspec.Struct, frozen=True):
-    """Messages with their turns and tool calls. What a message here says is not said again: not in
-    its turn's `parts`, nor in the `arguments` and the `result` of its calls."""
+    """Messages with their turns, tool calls and settled approvals. What a message here says is not
+    said again: not in its turn's `parts`, nor in the `arguments` and the `result` of its calls. A
+    page may be shorter than asked for if its messages are long: `older` is whether there are more
+    before them."""
 
     messages: Sequence[MessageView]
     turns: Sequence[TurnView]
     calls: Sequence[CallView]
+    approvals: Sequence[ApprovalView]
+    older: bool
 
 
 class RewriteDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,7 +103,8 @@ async def paged(call: Call, session: SessionId, query: PageQuery) -> Messages:
 
 
 def _page(page: Page) -> Messages:
-    return Messages(*shown(page.messages, page.turns, page.calls))
+    settled = list(map(approval_view, page.approvals))
+    return Messages(*shown(page.messages, page.turns, page.calls), settled, page.older)
 
 
 async def snapshot(call: Call, session: SessionId, query: Size) -> SnapshotView:

@@ -14,7 +14,7 @@ from roost.http.static_files import ASK_AGAIN, FOLDER, FOREVER, static_file
 
 _PLAIN = Path(__file__).parent / "plain"
 _PAGE = "index.html"
-_NOT_OF_THE_APP = ("api", "assets", "plain", "v1")
+_NOT_OF_THE_APP = ("api", "assets", "hooks", "plain", "v1")
 """How addresses begin that are never a page of the web app."""
 
 

@@ -1,8 +1,10 @@
 """Sessions as files: exported as JSON or Markdown, and imported again."""
 
 import asyncio
+import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal
 
@@ -10,8 +12,10 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from roost.core.ids import SessionId
+from roost.core.sessions import Session
 from roost.http.bodies import body_chunks
 from roost.http.calls import Call
+from roost.http.downloads import disposition
 from roost.http.endpoint import endpoint
 from roost.http.problems import ProblemError
 from roost.http.views import SessionView, session_view
@@ -21,6 +25,7 @@ IMPORT_SECONDS = 300.0
 PATIENCE = 20.0
 """Seconds that an import waits for its place."""
 _CHUNK = 1 << 16
+_LONGEST_NAME = 60
 
 
 class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,19 +41,31 @@ class ImportView(msgspec.Struct, frozen=True):
 
 async def exported(call: Call, session: SessionId, query: Format) -> Response:
     """Download a session: all of it as JSON, or what was said as Markdown."""
+    name, files = file_name(await call.account.session(session)), call.account.files
     if query.format == "markdown":
-        data, kind, ending = (
-            (await call.account.files.markdown(session)).encode(),
-            "text/markdown",
-            "md",
-        )
-    else:
-        data, kind, ending = await call.account.files.export(session), "application/json", "json"
+        return _saved((await files.markdown(session)).encode(), "text/markdown", f"{name}.md")
+    return _saved(await files.export(session), "application/json", f"{name}.json")
+
+
+def _saved(data: bytes, kind: str, name: str) -> Response:
     headers = {
-        "Content-Disposition": f'attachment; filename="{session}.{ending}"',
+        "Content-Disposition": disposition("attachment", name),
         "Content-Length": str(len(data)),
     }
     return StreamingResponse(_pieces(data), headers=headers, media_type=kind)
+
+
+def file_name(session: Session) -> str:
+    """Its title, in what every file system takes, and the day when something last happened."""
+    kept = [each if _is_plain(each) else " " for each in session.title or ""]
+    title = " ".join("".join(kept)[:_LONGEST_NAME].split()).strip(".- ")
+    day = datetime.fromtimestamp(session.active_at / 1000, UTC).strftime("%Y-%m-%d")
+    return f"{title or 'Session'} {day}"
+
+
+def _is_plain(letter: str) -> bool:
+    """Letters of any script with their marks, digits, and a few signs."""
+    return unicodedata.category(letter)[0] in "LMN" or letter in "-_.,()'+"
 
 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:

@@ -262,12 +262,15 @@ def approval_view(approval: Approval) -> ApprovalView:
 
 class SnapshotView(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="snapshot"):
     """A session as it stood at one moment, with what its attempt has streamed so far. `turns` are
-    those of its messages and the one under way. What a message here says is not said again in the
-    `parts` of `turns`, nor in the `arguments` of calls of past turns."""
+    those of its messages and the one under way, `approvals` what waits for an answer and how those
+    of its messages' calls were settled; `older` is whether there are more messages before
+    these, which may be fewer than asked for if they are long. What a message here says is not said
+    again in the `parts` of `turns`, nor in the `arguments` of calls of past turns."""
 
     cursor: Cursor
     session: SessionView
     messages: tuple[MessageView, ...]
+    older: bool
     queue: tuple[TurnView, ...]
     turn: TurnView | None
     turns: tuple[TurnView, ...]
@@ -282,11 +285,12 @@ def snapshot_view(snapshot: Snapshot, known: Providers) -> SnapshotView:
         cursor=snapshot.cursor,
         session=session_view(snapshot.session, known),
         messages=page.messages,
+        older=snapshot.older,
         queue=tuple(map(turn_view, snapshot.queue)),
         turn=None if snapshot.turn is None else turn_view(snapshot.turn),
         turns=page.turns,
         calls=(*page.calls, *map(call_view, snapshot.calls)),
-        approvals=tuple(map(approval_view, snapshot.approvals)),
+        approvals=tuple(map(approval_view, (*snapshot.approvals, *snapshot.past_approvals))),
         deltas=snapshot.deltas,
     )
 

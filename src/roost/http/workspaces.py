@@ -18,7 +18,8 @@ PNG = "image/png"
 
 
 async def listed(call: Call) -> Sequence[WorkspaceView]:
-    """List the workspaces that are in use, with their processes."""
+    """List the workspaces that are in use on this server, with their processes. Of several servers
+    each lists its own."""
     return call.account.workspaces()
 
 

@@ -62,6 +62,17 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile = Profile()
 
 
+def _program(title: str, port: int) -> Vendor:
+    """One that serves models on the user's own machine, at the port it usually has."""
+    return Vendor(
+        title=title,
+        base_url=f"http://127.0.0.1:{port}/v1",
+        ports=(port,),
+        own=True,
+        profile=Profile(schemas=True),
+    )
+
+
 VENDORS: Mapping[VendorName, Vendor] = {
     "openai": Vendor(
         title="OpenAI",
@@ -156,34 +167,10 @@ VENDORS: Mapping[VendorName, Vendor] = {
         price_list="azure",
         profile=Profile(output_field="max_completion_tokens", schemas=True),
     ),
-    "ollama": Vendor(
-        title="Ollama",
-        base_url="http://127.0.0.1:11434/v1",
-        ports=(11434,),
-        own=True,
-        profile=Profile(schemas=True),
-    ),
-    "lmstudio": Vendor(
-        title="LM Studio",
-        base_url="http://127.0.0.1:1234/v1",
-        ports=(1234,),
-        own=True,
-        profile=Profile(schemas=True),
-    ),
-    "llamacpp": Vendor(
-        title="llama.cpp server",
-        base_url="http://127.0.0.1:8080/v1",
-        ports=(8080,),
-        own=True,
-        profile=Profile(schemas=True),
-    ),
-    "vllm": Vendor(
-        title="vLLM",
-        base_url="http://127.0.0.1:8000/v1",
-        ports=(8000,),
-        own=True,
-        profile=Profile(schemas=True),
-    ),
+    "ollama": _program("Ollama", 11434),
+    "lmstudio": _program("LM Studio", 1234),
+    "llamacpp": _program("llama.cpp server", 8080),
+    "vllm": _program("vLLM", 8000),
     "compatible": Vendor(title="OpenAI-compatible server"),
     "local": Vendor(
         title="The built-in model",

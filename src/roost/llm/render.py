@@ -57,9 +57,15 @@ def with_results_together(messages: Iterable[Message]) -> list[Message]:
 
 
 def note(text: str) -> str:
-    """Roost's own voice, in the place where only a user's is possible. Nothing in it ends it."""
-    inside = text.replace("</note", "< /note")
-    return f"<note>\n{inside}\n</note>"
+    """Roost's own voice, in the place where only a user's is possible."""
+    return _framed("note", text)
+
+
+def _framed(frame: str, text: str, name: str | None = None) -> str:
+    """Nothing in it ends it: it may quote anybody."""
+    inside = text.replace(f"</{frame}", f"< /{frame}")
+    named = "" if name is None else f" name={name!r}"
+    return f"<{frame}{named}>\n{inside}\n</{frame}>"
 
 
 def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | None:
@@ -68,13 +74,15 @@ def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | 
         case TextPart():
             return part.text
         case ContextPart():
-            return f"<context name={part.label!r}>\n{part.text}\n</context>"
+            return _framed("context", part.text, part.label)
         case ImagePart():
             return None if profile.images else f"[image {part.name or part.media_type}: not shown]"
         case FilePart():
+            if part.sent:
+                return f"[file {part.name}: the user has it]"
             if part.media_type.startswith(_TEXTUAL):
                 text = blobs[part.blob].decode("utf-8", "replace")
-                return f"<file name={part.name!r}>\n{text}\n</file>"
+                return _framed("file", text, part.name)
             pdf = part.media_type == "application/pdf"
             return None if profile.files and pdf else f"[file {part.name}: not shown]"
         case _:

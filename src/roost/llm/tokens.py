@@ -137,6 +137,8 @@ def _part(part: Part, made_by: str, family: Family, blobs: Mapping[BlobId, bytes
 
 
 def _file(part: FilePart, family: Family, blobs: Mapping[BlobId, bytes]) -> Size:
+    if part.sent:
+        return Size(PER_MESSAGE)
     if part.media_type == "application/pdf":
         return Size(IMAGE * (1 + part.size // _PAGE))
     if part.blob in blobs:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 
-from roost.core.errors import Conflict, NotFound
+from roost.core.errors import Conflict, NotFound, WorkspaceElsewhere
 from roost.core.events import Changed, Cursor, SessionEvent, Snapshot, TurnUpdated
 from roost.core.ids import (
     MessageId,
@@ -16,16 +16,17 @@ from roost.core.ids import (
 )
 from roost.core.messages import Message, Part, check_text, message_parts
 from roost.core.sessions import NewSession, Parent, Session
-from roost.core.signature import AgentConfig
 from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
 from roost.llm.providers import Answerer
 from roost.runtime.decisions import Decisions
+from roost.runtime.endings import Endings
 from roost.runtime.feed import Events
 from roost.runtime.keeping import Keeping
 from roost.runtime.parts import Parts
 from roost.runtime.preferences import Preferring
 from roost.runtime.remembering import Remembering
 from roost.runtime.rewriting import Rewriting
+from roost.runtime.scheduling import Scheduling
 from roost.store.search import Hit, SearchFilter
 from roost.store.sessions import ListCursor, Project, SessionFilter, SessionPatch
 from roost.store.usage import Used, UsedOnDay
@@ -46,16 +47,19 @@ class Account:
         self._hub = parts.hub
         self._turns = parts.turns
         self._agents = parts.agents
+        self._endings = Endings(parts, user)
         self._builder = parts.builder
         self._compactions = parts.compactions
         self._memory = parts.memory
         self._workspaces = parts.workspaces
+        self._servers = parts.store.servers
         self._feeds = parts.feeds
         self.history = Rewriting(parts, user)
         self.decisions = Decisions(parts, user)
         self.memory = Remembering(parts, user)
         self.files = Keeping(parts, user)
         self.preferences = Preferring(parts, user)
+        self.schedules = Scheduling(parts, user)
 
     # Sessions.
 
@@ -76,7 +80,7 @@ class Account:
         prefers. `previous` is the one that it takes the place of on someone's screen: that stays
         open, and what was said there goes to memory."""
         check_text((title, project), "title or project")
-        config = await self._config(model, instructions, toolset)
+        config = await self.preferences.config(model, instructions, toolset)
         new = NewSession(
             id=id or new_session_id(),
             origin=origin,
@@ -89,18 +93,6 @@ class Account:
         self._hub.changed(created.id)
         self._memory.boundary(self._user, previous, "new session")
         return created
-
-    async def _config(
-        self, model: str | None = None, instructions: str = "", toolset: str | None = None
-    ) -> AgentConfig | None:
-        """What a new session begins with; None is the server's default, as of its first turn."""
-        if model is None or toolset is None:
-            preferred = await self.preferences.for_new_session()
-            model, toolset = model or preferred.model, toolset or preferred.toolset
-        if model is None and not instructions and toolset is None:
-            return None
-        named = None if toolset is None else known_toolset(toolset)
-        return self._builder.plan_for(model, instructions, named).config
 
     async def session(self, session: SessionId) -> Session:
         return await self._store.sessions.get(session)
@@ -168,77 +160,32 @@ class Account:
             project=found.project,
             config=found.config,
         )
-        branched = await self._store.history.branch(session, new, at=at)
+        branched = await self._store.branches.branch(session, new, at=at)
         self._hub.changed(branched.id)
         return branched
 
     async def end(self, session: SessionId) -> None:
         """Close a session: a turn under way is cancelled first, and what waits will not run. It can
         still be read."""
-        await self._silence(session)
-        async with self._turns.held(session) as lease:
-            await self._store.sessions.end(session, lease.token)
-            self._agents.drop(session)
-        self._hub.changed(session)
-        await self._end_workspace(session)
-        self._memory.boundary(self._user, session, "end")
+        await self._endings.end(session)
 
     async def delete(self, session: SessionId) -> None:
         """What memory has of it is forgotten too."""
-        await self._silence(session)
-        self._feeds.owned(session, self._user)
-        family = await self._family(session)
-        await self._store.sessions.delete(session)
-        self._turns.give_up(session)  # if one began in between
-        self._agents.drop(session)
-        self._hub.changed(session)
-        self._memory.deleted(session)
-        if self._workspaces is not None:
-            await asyncio.gather(*[self._workspaces.forget(each) for each in family])
-
-    async def _family(self, session: SessionId) -> list[SessionId]:
-        """A session, its subagents, and theirs."""
-        found = [session]
-        for child in await self.subagents(session):
-            found += await self._family(child.id)
-        return found
+        await self._endings.delete(session)
 
     async def reset(self, route: str, *, origin: str) -> Session:
         """End the route's session and open another in its place."""
-        new = NewSession(id=new_session_id(), origin=origin, config=await self._config())
-        old = await self._store.sessions.current(route)
-        if old is None:
-            opened = await self._store.sessions.reset(route, None, None, new)
-            self._hub.changed(opened.id)
-            return opened
-        await self._silence(old)
-        async with self._turns.held(old) as lease:
-            opened = await self._store.sessions.reset(route, old, lease.token, new)
-            self._agents.drop(old)
-        self._hub.changed(old)
-        self._hub.changed(opened.id)
-        await self._end_workspace(old)
-        self._memory.boundary(self._user, old, "reset")
-        return opened
-
-    async def _silence(self, session: SessionId) -> None:
-        """Stop the turn under way with none to follow it: what waits would be taken up before
-        anyone else can hold the session. What its subagents do is over with it."""
-        for turn in await self.queue(session):
-            with suppress(Conflict):  # it has just begun, and is the one to cancel
-                await self.remove_queued(turn.id)
-        await self.cancel(session)
-        for child in await self.subagents(session):
-            if child.ended_at is None:
-                await self.end(child.id)
-
-    async def _end_workspace(self, session: SessionId) -> None:
-        if self._workspaces is not None:
-            await self._workspaces.end(session)
+        new = NewSession(id=new_session_id(), origin=origin, config=await self.preferences.config())
+        return await self._endings.reset(route, new)
 
     async def point(self, route: str, session: SessionId) -> None:
         """Make a session the current one of a route."""
         await self._store.sessions.point(route, session)
+
+    async def has_route(self, route: str) -> bool:
+        """Whether a session of theirs was ever current there: of a channel's route, whether they
+        have talked there."""
+        return await self._store.sessions.has_route(route)
 
     async def current(self, route: str) -> SessionId | None:
         return await self._store.sessions.current(route)
@@ -393,16 +340,25 @@ class Account:
         await self.session(session)  # whose it is
         if self._workspaces is None:
             return Glance()
+        await self._has_here(session)
         return await self._workspaces.glance(self._user, session)
 
     def workspaces(self) -> Sequence[WorkspaceView]:
-        """What this user's agents have running."""
+        """What this user's agents have running on this server."""
         return () if self._workspaces is None else self._workspaces.listed(self._user)
 
     async def close_workspace(self, session: SessionId) -> None:
         """End its shell, processes and tabs. Its files stay."""
         await self.session(session)  # whose it is
-        await self._end_workspace(session)
+        await self._has_here(session)
+        if self._workspaces is not None:
+            await self._workspaces.end(session)
+
+    async def _has_here(self, session: SessionId) -> None:
+        """Nobody is to believe that nothing runs because it runs on another server."""
+        servers = self._servers
+        if servers is not None and (at := await servers.has_elsewhere(session)) is not None:
+            raise WorkspaceElsewhere(at)
 
 
 def _ends(event: Changed, turn: TurnId) -> bool:

@@ -1,5 +1,6 @@
 """Puts the application together: who knows whom, before anything of it runs."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -15,7 +16,11 @@ from roost.runtime.building import Builder
 from roost.runtime.catalogue import Catalogue
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
+from roost.runtime.contacts import Contacts
+from roost.runtime.delivery import Delivery
+from roost.runtime.echo import Echo
 from roost.runtime.feed import Feeds
+from roost.runtime.heartbeat import Heartbeat, Vacancy, silence_of
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits, PostponedCommits
 from roost.runtime.metrics import Metrics
@@ -24,6 +29,9 @@ from roost.runtime.naming import Naming
 from roost.runtime.parts import Memories, Parts
 from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery
+from roost.runtime.remote_streams import RemoteStreams
+from roost.runtime.scheduler import Scheduler
+from roost.runtime.switchboard import Switchboard
 from roost.runtime.turn_run import Engine
 from roost.runtime.turns import Turns
 from roost.runtime.workspace_care import WorkspaceCare
@@ -39,6 +47,9 @@ class Assembled(NamedTuple):
     recovery: Recovery
     recall: Recall
     care: WorkspaceCare | None
+    scheduler: Scheduler
+    echo: Echo | None
+    heartbeat: Heartbeat | None
 
 
 def assembled(
@@ -51,7 +62,8 @@ def assembled(
     workspaces: Workspaces | None,
     at_rest: bool,
 ) -> Assembled:
-    hub, metrics = Hub(store), Metrics()
+    elsewhere = None if store.signals is None else RemoteStreams(store.streams)
+    hub, metrics = Hub(store, elsewhere=elsewhere), Metrics()
     builder.observers.add(metrics.happened)
     memory = _commits(store, config.memory, memories, clock, at_rest=at_rest)
     recall = Recall(memories, partial(_scope, config.memory, memories, builder))
@@ -79,12 +91,44 @@ def assembled(
         models,
         metrics,
         limits,
+        asyncio.Event(),
+        engine.delivery,
+        Switchboard(store, config.channels, clock=clock, hide=builder.hide),
+        Contacts(store, engine.delivery),
+        Vacancy(),
     )
-    recovery = Recovery(store, hub, turns, window=window)
-    care = None if workspaces is None else WorkspaceCare(workspaces, store, turns, hub)
-    if care is not None:
-        turns.observers.append(care.finished)
-    return Assembled(parts, naming, recovery, recall, care)
+    recovery = Recovery(store, hub, turns, None if at_rest else engine.delivery, window=window)
+    care, scheduler = _care(parts), Scheduler(parts)
+    echo, heartbeat = _joined(parts, recovery, config, at_rest=at_rest)
+    return Assembled(parts, naming, recovery, recall, care, scheduler, echo, heartbeat)
+
+
+def _care(parts: Parts) -> WorkspaceCare | None:
+    if parts.workspaces is None:
+        return None
+    care = WorkspaceCare(parts.workspaces, parts.store, parts.turns, parts.hub)
+    parts.turns.observers.append(care.finished)
+    return care
+
+
+def _joined(
+    parts: Parts, recovery: Recovery, config: Config, *, at_rest: bool
+) -> tuple[Echo | None, Heartbeat | None]:
+    """What hears the other servers, and what tells them that this one is there."""
+    signals = parts.store.signals
+    echo = None if signals is None else Echo(signals, parts)
+    heartbeat = None if at_rest else _heartbeat(parts.store, config)
+    if heartbeat is not None:
+        heirs = [recovery.wake, parts.turns.wake, parts.vacancy.tell, parts.alarm.set]
+        heartbeat.heirs += heirs
+    return echo, heartbeat
+
+
+def _heartbeat(store: Store, config: Config) -> Heartbeat | None:
+    if store.servers is None or store.signals is None:
+        return None
+    silence = silence_of(config.leases.ttl.total_seconds())
+    return Heartbeat(store.servers, store.signals, silence=silence)
 
 
 def _catalogue(store: Store, builder: Builder, agents: Agents[Agent], models: Models) -> Catalogue:
@@ -138,6 +182,7 @@ def _engine(
         config.limits,
         config.approvals.ttl.total_seconds(),
         recall,
+        Delivery(elsewhere=store.signals is not None),
     )
 
 

@@ -61,7 +61,8 @@ class Keeps(Protocol):
 
 class Catalogue:
     """Changes count from the next turn on: `providers` are replaced as a whole, and `changed` is
-    called. `hide` is told every key before it is used."""
+    called. `hide` is told every key before it is used. `tellers` are told of what is changed here:
+    other servers have a catalogue of their own."""
 
     def __init__(
         self,
@@ -78,11 +79,39 @@ class Catalogue:
         self._hide = hide
         self._changed = changed
         self._kept = Kept(_Stored(), {})
+        self._seen: tuple[str | None, bytes] = (None, b"")
         self._changing = asyncio.Lock()
+        self.tellers: list[Callable[[], None]] = []
 
     async def load(self) -> None:
         """Take up what was added before. What can't be used is left out, and said."""
-        stored = _read(await persisted(partial(self._settings.get, _SETTING)))
+        self._seen = await self._look()
+        self._kept = await self._loaded(self._seen[0])
+        self.providers.adopt(self._extended(self._kept))
+
+    async def refresh(self) -> None:
+        """Take up what was changed on another server, if anything was."""
+        async with self._changing:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        seen = await self._look()
+        if seen == self._seen:
+            return
+        kept = await self._loaded(seen[0])
+        self._seen = seen
+        if kept != self._kept:
+            self._kept = kept
+            self.providers.adopt(self._extended(kept))
+            self._changed()
+
+    async def _look(self) -> tuple[str | None, bytes]:
+        """What is there, as far as it takes to know whether it is as before."""
+        text = await persisted(partial(self._settings.get, _SETTING))
+        return text, await persisted(self._secrets.stamp)
+
+    async def _loaded(self, text: str | None) -> Kept:
+        stored = _read(text)
         keys: dict[str, Key] = {}
         for name, setup in stored.providers.items():
             try:
@@ -94,8 +123,7 @@ class Catalogue:
             if sealed is not None:
                 keys[name] = Key(sealed)
         self._hide([key.reveal() for key in keys.values()])
-        self._kept = Kept(stored, keys)
-        self.providers.adopt(self._extended(self._kept))
+        return Kept(stored, keys)
 
     @property
     def configured(self) -> frozenset[Role]:
@@ -115,27 +143,33 @@ class Catalogue:
         """Add a provider, or set it up anew. Without a key it keeps the one that it has, if that
         is for the same address: a key is sent to no other."""
         async with self._changing:
+            await self._refresh()
             provider = self._checked(name, setup)
-            before = self.providers.find(name)
-            keys = dict(self._kept.keys)
+            keys, secrets = dict(self._kept.keys), await self._secrets_of(name)
             if key is not None:
                 keys[name] = key
+                secrets[_secret(provider)] = key.reveal()
                 self._hide([key.reveal()])
-            elif before is None or before.base_url != provider.base_url:
+            elif self._is_at(name, provider):
+                secrets.pop(_secret(provider), None)
+            else:
                 keys.pop(name, None)
             stored = msgspec.structs.replace(
                 self._kept.stored, providers={**self._kept.stored.providers, name: setup}
             )
             new = self._checked_all(Kept(stored, keys))
-            if key is not None:
-                await persisted(partial(self._secrets.put, _secret(provider), key.reveal()))
-            await self._adopt(Kept(stored, keys), new)
-            await self._forget_keys(name, keep=_secret(provider))
+            await self._adopt(Kept(stored, keys), new, secrets)
             log.info("a provider was set up", provider=name, address=provider.base_url)
             return provider
 
+    def _is_at(self, name: str, provider: Provider) -> bool:
+        """Whether it was added before, with the same address."""
+        before = self.providers.find(name) if name in self._kept.stored.providers else None
+        return before is not None and before.base_url == provider.base_url
+
     async def remove(self, name: str) -> None:
         async with self._changing:
+            await self._refresh()
             if self.providers.find(name) is None:
                 raise NotFound("provider", name)
             if name not in self._kept.stored.providers:
@@ -144,13 +178,13 @@ class Catalogue:
             keys = {each: key for each, key in self._kept.keys.items() if each != name}
             stored = msgspec.structs.replace(self._kept.stored, providers=left)
             kept = Kept(stored, keys)
-            await self._adopt(kept, self._checked_all(kept))
-            await self._forget_keys(name)
+            await self._adopt(kept, self._checked_all(kept), await self._secrets_of(name))
             log.info("a provider was removed", provider=name)
 
     async def choose(self, changes: Mapping[Role, str | tuple[str, ...] | None]) -> None:
         """Other models for some roles; None leaves it to Roost."""
         async with self._changing:
+            await self._refresh()
             for role in self.configured & changes.keys():
                 raise Conflict(f"models.{role} can't be changed here. {_ELSEWHERE}")
             chosen = msgspec.structs.replace(self._kept.stored.chosen, **changes)
@@ -160,7 +194,7 @@ class Catalogue:
             for role, error in _unusable(new):
                 if role in changes:
                     raise InvalidInput(str(error))
-            await self._adopt(kept, new)
+            await self._adopt(kept, new, {})
             log.info("models were chosen", **msgspec.structs.asdict(chosen))
 
     def _checked_all(self, kept: Kept) -> Providers:
@@ -172,12 +206,18 @@ class Catalogue:
                 raise Conflict(f"{error} Choose another for models.{role} first.")
         return new
 
-    async def _adopt(self, kept: Kept, new: Providers) -> None:
-        text = msgspec.json.encode(kept.stored).decode()
-        await persisted(partial(self._settings.put, _SETTING, text))
+    async def _adopt(self, kept: Kept, new: Providers, secrets: Mapping[str, str | None]) -> None:
+        """What is stored and its `secrets` change together: no provider is without its key, and no
+        key is left behind, or taken from whoever came first."""
+        text, before = msgspec.json.encode(kept.stored).decode(), self._seen[0]
+        if not await persisted(partial(self._secrets.replace, _SETTING, before, text, secrets)):
+            raise Conflict("Somebody else is changing the models. Try again.")
+        self._seen = text, self._seen[1]
         self._kept = kept
         self.providers.adopt(new)
         self._changed()
+        for teller in self.tellers:
+            teller()
 
     def _extended(self, kept: Kept) -> Providers:
         given = {name: _config(setup) for name, setup in kept.stored.providers.items()}
@@ -196,10 +236,10 @@ class Catalogue:
         assert found is not None, "it was added"
         return found
 
-    async def _forget_keys(self, name: str, *, keep: str | None = None) -> None:
-        for secret in await persisted(self._secrets.names):
-            if secret.startswith(f"provider/{name}@") and secret != keep:
-                await persisted(partial(self._secrets.remove, secret))
+    async def _secrets_of(self, name: str) -> dict[str, str | None]:
+        """All that a provider of that name has left, at any address, to be removed."""
+        names = await persisted(self._secrets.names)
+        return dict.fromkeys([each for each in names if each.startswith(f"provider/{name}@")])
 
 
 def _read(text: str | None) -> _Stored:
@@ -213,7 +253,7 @@ def _read(text: str | None) -> _Stored:
 
 
 def _secret(provider: Provider) -> str:
-    """By its address too: whatever happens between two writes, a key meets no other."""
+    """By its address too: a key meets no other."""
     return f"provider/{provider.name}@{provider.base_url}"
 
 

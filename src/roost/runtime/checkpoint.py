@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from roost.core.errors import StoreError
-from roost.core.ids import TurnId
+from roost.core.ids import SessionId, TurnId
 from roost.runtime.attempt import Attempt
 from roost.store.leases import Lease
 from roost.store.work import Checkpoint, Tick
@@ -59,6 +59,8 @@ class Checkpoints:
         self._ticking = asyncio.Lock()
         self._failures = 0
         self._counted = TickFigures()
+        self.tellers: list[Callable[[SessionId], None]] = []
+        """Told of sessions whose turn has more that is durable."""
 
     @property
     def figures(self) -> TickFigures:
@@ -187,6 +189,8 @@ class Checkpoints:
                 self.forget(attempt)
                 continue
             again = again or attempt.stored_seq < stored < checkpoint.deltas.last_seq
+            for teller in self.tellers:
+                teller(attempt.session)
             attempt.stored_seq = stored
         return again
 

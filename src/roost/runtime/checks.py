@@ -15,9 +15,14 @@ import apsw
 
 from roost.core.config import Config
 from roost.core.errors import RoostError
+from roost.core.keys import StoreAddress
 from roost.llm.providers import LOCAL, Providers, Target
+from roost.runtime.heartbeat import silence_of
 from roost.runtime.models import Models
+from roost.runtime.switchboard import Known, Switchboard
 from roost.store.migrations import SCHEMA_VERSION
+from roost.store.postgres.schema import look
+from roost.store.servers import KnownServer
 from roost.store.sqlite import repair
 from roost.workspace.probe import probe
 
@@ -43,7 +48,10 @@ class Doctor:
     """What a server that runs finds of itself. One look at a time, however many ask: it reads the
     whole store."""
 
-    def __init__(self, config: Config, models: Models, providers: Providers) -> None:
+    def __init__(
+        self, config: Config, models: Models, providers: Providers, switchboard: Switchboard
+    ) -> None:
+        self._switchboard = switchboard
         self._config = config
         self._models = models
         self._providers = providers
@@ -54,19 +62,33 @@ class Doctor:
     async def look(self) -> Sequence[Finding]:
         async with self._looking:
             if time.monotonic() >= self._found_at + _FRESH:
-                on_disk = await asyncio.to_thread(lambda: list(_on_disk(self._config.data)))
+                on_disk = await asyncio.to_thread(lambda: list(_on_disk(self._config)))
                 model = await _default_model(self._models, self._providers)
-                self._found = [*on_disk, await sandbox(self._config), model]
+                channels = [_channel(each) for each in await self._switchboard.all()]
+                self._found = [*on_disk, await sandbox(self._config), model, *channels]
                 self._found_at = time.monotonic()
             return self._found
 
 
-def _on_disk(data: Path) -> Iterator[Finding]:
+def _channel(known: Known) -> Finding:
+    subject, status = f"Channel {known.name}", known.status
+    found = status.detail or status.condition
+    if status.condition in ("refused", "wrong"):
+        return Finding("bad", subject, found, "Set it up anew: roost channels set.")
+    if status.condition == "lost":
+        return Finding("warn", subject, found)
+    if known.undelivered:
+        found = f"{known.undelivered} messages could not be delivered"
+        return Finding("warn", subject, found, "See roost channels undelivered.")
+    return Finding("good", subject, status.bot or found)
+
+
+def _on_disk(config: Config) -> Iterator[Finding]:
     yield python_version(sys.version_info[:3])
     yield sqlite_version(apsw.sqlite_lib_version())
-    yield from data_folder(data)
-    yield free_disk(shutil.disk_usage(data).free)
-    yield from store(data)
+    yield from data_folder(config.data)
+    yield free_disk(shutil.disk_usage(config.data).free)
+    yield from store(config)
 
 
 async def _default_model(models: Models, providers: Providers) -> Finding:
@@ -148,7 +170,51 @@ def free_disk(free: int) -> Finding:
     return Finding("good", "Disk", found)
 
 
-def store(folder: Path) -> Iterator[Finding]:
+def store(config: Config) -> Iterator[Finding]:
+    """Blocks, and runs a loop of its own where the store is elsewhere."""
+    if config.store is None:
+        yield from _file(config.data)
+    else:
+        silence = silence_of(config.leases.ttl.total_seconds())
+        yield from _database(config.store, silence)
+
+
+def _database(address: StoreAddress, silence: float) -> Iterator[Finding]:
+    try:
+        seen = asyncio.run(look(address))
+    except RoostError as error:
+        yield Finding("bad", "Store", str(error), "Start the database, or correct ROOST_STORE.")
+        return
+    if seen.version is None:
+        yield Finding("good", "Store", f"{address}, nothing in it yet")
+        return
+    yield Finding("good", "Store", f"{address}, answers")
+    yield schema(seen.version)
+    if seen.servers:
+        yield servers(seen.servers, silence)
+
+
+def servers(known: Sequence[KnownServer], silence: float) -> Finding:
+    """Those that share the store. One that is silent for so many seconds would have been removed by
+    any other that is there."""
+    silent = [server for server in known if server.silent > silence * 1000]
+    found = "; ".join([_server(server, silent=server in silent) for server in known])
+    if silent:
+        advice = "It has stopped, and no other server has taken over: start it again."
+        return Finding("warn", "Servers", found, advice)
+    if len({server.version for server in known}) > 1:
+        return Finding("warn", "Servers", found, "Upgrade those that are older.")
+    return Finding("good", "Servers", found)
+
+
+def _server(known: KnownServer, *, silent: bool) -> str:
+    said = f"{known.id} at {known.address or known.host}, {known.version}"
+    if silent:
+        said += f", silent for {known.silent // 1000} s"
+    return f"{said}, stops" if known.draining else said
+
+
+def _file(folder: Path) -> Iterator[Finding]:
     try:
         version = repair.schema_version(folder)
         problems = repair.check(folder)

@@ -38,7 +38,8 @@ FIRST_WAIT, LONGEST_WAIT = 60.0, 86_400.0
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What a person asked for during a turn, of the history as it was then."""
+    """What a person asked for during a turn, of the history as it was then. It is gone with this
+    server, as they are told: nothing is lost by it, and what has to be compacted is in time."""
 
     user: UserId
     focus: str | None
@@ -87,10 +88,20 @@ class Compactions:
         """What a person asks for. None if there is nothing to gain, or if someone else did it
         meanwhile. During a turn it is done after it (B6), and this says so."""
         found = await self._store.of(user).sessions.get(session)
-        if self._turns.is_running(session):
+        if self._turns.is_running(session) or await self._runs_elsewhere(user, session):
             self._asked[session] = _Asked(user, focus, found.epoch)
-            raise Conflict("A turn is under way. The conversation is compacted after it.")
+            self.heard(session)  # where it runs elsewhere, it may have ended just now
+            raise Conflict(
+                "A turn is under way. The conversation is compacted after it, unless this server "
+                "stops before: then ask again."
+            )
         return await self._make(user, session, found.epoch, "person", focus)
+
+    async def _runs_elsewhere(self, user: UserId, session: SessionId) -> bool:
+        if self._store.signals is None:
+            return False
+        live = (await self._store.of(user).history.snapshot(session, limit=1)).turn
+        return live is not None and live.state == "running"
 
     async def _make(
         self, user: UserId, session: SessionId, epoch: int, trigger: Trigger, focus: str | None
@@ -149,6 +160,35 @@ class Compactions:
         self._put_off(session.id)
         timer = partial(self._spawn_idle, session.user, session.id)
         self._timers[session.id] = asyncio.get_running_loop().call_later(self._idle, timer)
+
+    # What other servers do.
+
+    def heard(self, session: SessionId) -> None:
+        """A session may have been written to on another server."""
+        if self._store.signals is not None and session in {*self._asked, *self._looking}:
+            self._spawn(self._look_again(session))
+
+    def look(self) -> None:
+        """The same, of all that matter here."""
+        for session in {*self._asked, *self._looking}:
+            self.heard(session)
+
+    async def _look_again(self, session: SessionId) -> None:
+        try:
+            user = await self._store.work.owner(session)
+            if user is None:
+                raise NotFound("session", session)
+            found = await self._store.of(user).history.snapshot(session, limit=1)
+        except NotFound:
+            self._asked.pop(session, None)  # deleted meanwhile: nothing is left to do (B10)
+            return
+        except RoostError as error:
+            log.warning("a session can't be looked at", session=session, error=str(error))
+            return
+        if found.queue:
+            self.make_way(session)
+        elif found.turn is None and (asked := self._asked.pop(session, None)) is not None:
+            await self._afterwards(user, session, asked)
 
     def _put_off(self, session: SessionId) -> None:
         if (timer := self._timers.pop(session, None)) is not None:

@@ -30,7 +30,7 @@ class Completions:
         if model is not None or instructions:
             config = self._builder.plan_for(model, instructions).config
         new = NewSession(id=id, origin=origin, title=title, config=config)
-        opened = await self._store.history.open(new, said)
+        opened = await self._store.branches.open(new, said)
         self._hub.changed(opened.id)
         return opened
 

@@ -13,6 +13,7 @@ class Departures:
         self._agents = parts.agents
         self._hub = parts.hub
         self._upkeep = parts.store.upkeep
+        self._work = parts.store.work
         self._workspaces = parts.workspaces
 
     async def remove(self, sessions: Sequence[SessionId]) -> None:
@@ -31,6 +32,19 @@ class Departures:
         """Of a user who is disabled: their turns are cancelled, and what their agents have running
         ends. What was said, and files, stay."""
         await self._turns.cancel_all(user)
+        await self._end_workspaces(user)
+
+    async def look(self) -> None:
+        """Whether anyone was disabled on another server whose agents have something running here;
+        their turns are seen to by `Turns.obey`."""
+        users: frozenset[UserId] = frozenset()
+        if self._workspaces is not None:
+            users = self._workspaces.users
+        if users:
+            for user in users - await self._work.served_among(users):
+                await self._end_workspaces(user)
+
+    async def _end_workspaces(self, user: UserId) -> None:
         if (workspaces := self._workspaces) is not None:
             open = [each.session for each in workspaces.listed(user)]
             await asyncio.gather(*[workspaces.end(session) for session in open])

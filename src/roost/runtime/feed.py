@@ -107,6 +107,11 @@ class Feeds:
             self.owned(session, found)
         return self._owners.get(session)
 
+    def look(self) -> None:
+        """Something may have changed that nobody told."""
+        for feed in self._feeds.values():
+            feed.look()
+
     def _changed(self, session: SessionId) -> None:
         if not self._feeds:
             return
@@ -155,7 +160,12 @@ class _Feed:
         self._store = store.of(user)
         self._user = user
         self._tick = tick
+        self._shared = store.signals is not None
         self._stale: set[SessionId] = set()
+        self._listed: dict[SessionId, int] = {}
+        """How far the newest sessions were when they were last told of, if other servers may write
+        to them."""
+        self._looks = False
         self._asked: set[ApprovalId] | None = None
         self._woken = asyncio.Event()
         self._beginning = asyncio.Lock()
@@ -165,8 +175,14 @@ class _Feed:
         self._stale.add(session)
         self._woken.set()
 
+    def look(self) -> None:
+        self._looks = True
+        self._woken.set()
+
     async def begin(self) -> None:
         async with self._beginning:
+            if self._shared and not self._listed:
+                self._listed = await self._newest()
             if self._asked is None:
                 self._asked = {each.id for each in await self._store.approvals.pending()}
             if self._task is None:
@@ -183,6 +199,7 @@ class _Feed:
             self._woken.clear()
             stale, self._stale = self._stale, set()
             try:
+                stale |= await self._missed()
                 await self._tell(stale)
                 await asyncio.sleep(self._tick)
             except StoreError as error:
@@ -194,6 +211,17 @@ class _Feed:
                 log.exception("changes could not be told", user=self._user)
                 self._put("", Refetch())
                 await asyncio.sleep(RETRY)
+
+    async def _missed(self) -> set[SessionId]:
+        """What changed among the newest sessions, and nobody told."""
+        if not self._looks:
+            return set()
+        self._looks = False
+        before, self._listed = self._listed, await self._newest()
+        return {session for session, _ in before.items() ^ self._listed.items()}
+
+    async def _newest(self) -> dict[SessionId, int]:
+        return {each.id: each.revision for each in await self._store.sessions.page()}
 
     async def _tell(self, stale: Iterable[SessionId]) -> None:
         mine = [each for each in stale if await self._feeds.owner(each) == self._user]
@@ -207,8 +235,11 @@ class _Feed:
         try:
             found = await self._store.sessions.get(session)
         except NotFound:
+            self._listed.pop(session, None)
             self._put(session, SessionRemoved(session))
             return
+        if session in self._listed:
+            self._listed[session] = found.revision
         if found.parent is None or found.parent.kind != "subagent":  # lists leave those out
             self._put(session, SessionSeen(found))
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from roost.core.events import Cursor, SessionEvent
 from roost.core.ids import SessionId, UserId
 from roost.runtime.attempt import Attempt
+from roost.runtime.remote_streams import RemoteStreams
 from roost.runtime.subscriber import Subscriber
 from roost.runtime.tail import Bounds, SessionLog, Tail
 
@@ -26,14 +27,24 @@ class Hub:
     """The runtime says what happens; what that costs depends on who watches. Of a session that
     nobody watches, the attempt that streams is all that is known here."""
 
-    def __init__(self, store: Logs, *, bounds: Bounds = Bounds()) -> None:  # noqa: B008 (frozen)
+    def __init__(
+        self,
+        store: Logs,
+        *,
+        bounds: Bounds = Bounds(),  # noqa: B008 (frozen)
+        elsewhere: RemoteStreams | None = None,
+    ) -> None:
+        """`elsewhere` follows turns of other servers, where there can be any."""
         self._store = store
+        self._elsewhere = elsewhere
         self._bounds = bounds
         self._live: dict[SessionId, Attempt] = {}
         self._tails: dict[SessionId, Tail] = {}
         self._closed = False
         self.listeners: list[Callable[[SessionId], None]] = []
         """Told of every session that was written to, whoever watches it."""
+        self.tellers: list[Callable[[SessionId], None]] = []
+        """Told of those that were written to here."""
 
     # What the runtime tells.
 
@@ -58,10 +69,26 @@ class Hub:
 
     def changed(self, session: SessionId) -> None:
         """Something was written to a session, or it was deleted."""
+        self.heard(session)
+        for teller in self.tellers:
+            teller(session)
+
+    def heard(self, session: SessionId) -> None:
+        """The same, maybe by another server."""
         if (tail := self._tails.get(session)) is not None:
             tail.changed()
         for listener in self.listeners:
             listener(session)
+
+    def freed(self, session: SessionId) -> None:
+        """A session that was held for a while can be had, by other servers too."""
+        for teller in self.tellers:
+            teller(session)
+
+    def heard_streaming(self, session: SessionId) -> None:
+        """A turn that runs on another server has streamed more."""
+        if (tail := self._tails.get(session)) is not None:
+            tail.streamed_elsewhere()
 
     def notice(self, session: SessionId, text: str) -> None:
         """Tell whoever watches what is being done outside of a turn."""
@@ -73,6 +100,11 @@ class Hub:
     @property
     def watched(self) -> frozenset[SessionId]:
         return frozenset(self._tails)
+
+    def revision(self, session: SessionId) -> int | None:
+        """How far a session that somebody watches has been read."""
+        tail = self._tails.get(session)
+        return None if tail is None else tail.revision
 
     @property
     def watchers(self) -> int:
@@ -103,11 +135,15 @@ class Hub:
         self._closed = True
         for tail in list(self._tails.values()):
             await tail.end()
+        if self._elsewhere is not None:
+            await self._elsewhere.close()
 
     def _join(self, session: SessionId) -> Tail:
         tail = self._tails.get(session)
         if tail is None:
-            tail = self._tails[session] = Tail(session, self._live.get(session), self._bounds)
+            live = self._live.get(session)
+            tail = Tail(session, live, self._bounds, elsewhere=self._elsewhere)
+            self._tails[session] = tail
             tail.ended = self._closed
         tail.watchers += 1
         return tail

@@ -35,6 +35,7 @@ from roost.runtime.persistence import persisted
 from roost.runtime.principals import Known, Principals
 from roost.runtime.sightings import Sightings
 from roost.store.sign_ins import Admitted, NewSignIn
+from roost.store.signals import Signals
 from roost.store.store import Store
 
 log = structlog.stdlib.get_logger("roost.identities")
@@ -70,7 +71,9 @@ class Identities:
         self._clock = clock
         self._passwords = passwords or Passwords()
         self._attempts = Attempts(monotonic)
-        self._principals = Principals(monotonic)
+        signals = store.signals
+        told = None if signals is None else partial(signals.tell, people=True)
+        self._principals = Principals(monotonic, told=told)
         self._local: tuple[ApiTokenId, bytes] | None = None
         self.sightings = Sightings(store, clock, ttl=SIGNED_IN)
         self.people = People(
@@ -78,8 +81,18 @@ class Identities:
         )
 
     async def run(self) -> None:
-        """Keeps track of what is used, for as long as requests are answered."""
-        await self.sightings.run()
+        """Keeps track of what is used, and of what is revoked on other servers, for as long as
+        requests are answered."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.sightings.run())
+            if self._store.signals is not None:
+                group.create_task(self._hear(self._store.signals))
+
+    async def _hear(self, signals: Signals) -> None:
+        """A word that is lost is made up for: nothing is remembered for longer than a moment."""
+        async for told in signals.listen():
+            if told.people:
+                self._principals.forget()
 
     # Links.
 

@@ -10,10 +10,17 @@ from roost.core.compaction import Compaction
 from roost.core.errors import Conflict
 from roost.core.events import Delta
 from roost.core.ids import BlobId, ToolCallId, UserId
-from roost.core.messages import Draft, Message, Part
-from roost.core.turns import Begun, Step, ToolCall, ToolCallState, Turn, TurnEnd
+from roost.core.messages import Draft, Message, Part, sent_files
+from roost.core.turns import SUBAGENT_ROUTE, Begun, Step, ToolCall, ToolCallState, Turn, TurnEnd
 from roost.runtime.attempt import Attempt
 from roost.runtime.checkpoint import Checkpoints
+from roost.runtime.delivery import (
+    Delivery,
+    files_of,
+    questions_of,
+    said_in,
+    with_delivery,
+)
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import LONG_WAITS, persisted
 from roost.store.leases import Lease
@@ -29,6 +36,7 @@ class Desk(NamedTuple):
     store: UserStore
     hub: Hub
     checkpoints: Checkpoints
+    delivery: Delivery
 
 
 class TurnJournal:
@@ -40,10 +48,13 @@ class TurnJournal:
     ) -> None:
         self.user = user
         self.turn = turn
-        self._store, self._hub, self._checkpoints = desk
+        self._store, self._hub, self._checkpoints, self._delivery = desk
         self._token = lease.token
         self._approval_ttl = approval_ttl
         self._attempt: Attempt | None = None
+        self._said = ""
+        """By the last step: a question that follows from it goes out with these words."""
+        self._before = ""
         self._pending: set[asyncio.Task[object]] = set()
         self._closed = False
 
@@ -86,11 +97,30 @@ class TurnJournal:
     async def end(self, end: TurnEnd) -> Written:
         await self.settle()
         turns, turn = self._store.turns, self.turn
+        watching = await self._watching()
+        end = with_delivery(turn, end, self._number, before=self._before, watching=watching)
         write = partial(turns.end, turn.session, self._token, turn.id, end)
         written = await persisted(write, LONG_WAITS)
         self.abandon()
+        self._delivery.wrote(end.outbox)
         self._hub.changed(turn.session)
         return written
+
+    async def _watching(self) -> Sequence[str]:
+        """Other channels where this session is current; where no channel runs, nobody looks."""
+        turn = self.turn
+        if not self._delivery.has_channels or turn.route == SUBAGENT_ROUTE:
+            return ()
+        routes = await persisted(partial(self._store.sessions.channels, turn.session))
+        return [route for route in routes if route != turn.route]
+
+    def goes_on_after(self, said: str) -> None:
+        """The answer broke off after these words: a channel is given it as a whole."""
+        self._before = said
+
+    @property
+    def _number(self) -> int:
+        return self.turn.attempt if self._attempt is None else self._attempt.attempt
 
     def abandon(self) -> None:
         """The session is no longer ours."""
@@ -112,6 +142,7 @@ class TurnJournal:
     async def record(self, step: Step) -> Begun:
         self._check_open()
         turns, turn = self._store.turns, self.turn
+        self._said, self._before = self._before + said_in(step.messages), ""
         write = partial(turns.append, turn.session, self._token, turn.id, step)
         return await self._whole(self._begun(write))
 
@@ -126,22 +157,29 @@ class TurnJournal:
         self, call: ToolCallId, state: ToolCallState, result: tuple[Part, ...] | None = None
     ) -> None:
         self._check_open()
+        await self._whole(self._move(call, state, result))
+        self._hub.changed(self.turn.session)
+
+    async def _move(
+        self, call: ToolCallId, state: ToolCallState, result: tuple[Part, ...] | None
+    ) -> None:
         turns, turn = self._store.turns, self.turn
-        await self._whole(
-            persisted(
-                partial(
-                    turns.set_tool_call, turn.session, self._token, turn.id, call, state, result
-                )
-            )
-        )
-        self._hub.changed(turn.session)
+        watching = await self._watching() if sent_files(result or ()) else ()
+        files = files_of(turn, call, result or (), watching=watching)
+        move = partial(turns.set_tool_call, turn.session, self._token, turn.id, call, state)
+        await persisted(partial(move, result, outbox=files))
+        self._delivery.wrote(files)
 
     async def park(self, questions: tuple[Question, ...]) -> None:
         self._check_open()
         turns, turn, ttl = self._store.turns, self.turn, self._approval_ttl
-        write = partial(turns.park, turn.session, self._token, turn.id, questions, ttl=ttl)
+        asks = questions_of(turn, questions, self._said)
+        write = partial(
+            turns.park, turn.session, self._token, turn.id, questions, ttl=ttl, outbox=asks
+        )
         await self._whole(persisted(write))
         self.abandon()
+        self._delivery.wrote(asks)
         self._hub.changed(turn.session)
 
     async def compact(self, compaction: Compaction) -> tuple[Sequence[Message], int, int]:
@@ -199,6 +237,8 @@ class TurnJournal:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # what became of it, whoever cancelled looks for in the store
             raise
 
     def _check_open(self) -> None:

@@ -1,5 +1,7 @@
 """Counts what happens, for Prometheus: taken where things end, never per token."""
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.process_collector import ProcessCollector
@@ -26,56 +28,33 @@ class Metrics:
         ProcessCollector(registry=registry)
         self._models: set[tuple[str, str]] = set()
         self._tools: set[str] = set()
-        self._turns = Counter(
-            "roost_turns", "Turns by how they ended.", ["state"], registry=registry
-        )
-        self._turn_seconds = Histogram(
-            "roost_turn_seconds",
-            "How long turns took, from claim to end.",
-            buckets=_LONG,
-            registry=registry,
-        )
+        counter = partial(Counter, registry=registry)
+        histogram = partial(Histogram, registry=registry)
         model = ["provider", "model"]
-        self._calls = Counter(
-            "roost_model_calls",
-            "Requests to models by how they ended.",
-            [*model, "outcome"],
-            registry=registry,
+        self._turns = counter("roost_turns", "Turns by how they ended.", ["state"])
+        self._turn_seconds = histogram(
+            "roost_turn_seconds", "How long turns took, from claim to end.", buckets=_LONG
         )
-        self._first = Histogram(
-            "roost_model_first_token_seconds",
-            "Until a model said something.",
-            model,
-            buckets=_SOON,
-            registry=registry,
+        self._calls = counter(
+            "roost_model_calls", "Requests to models by how they ended.", [*model, "outcome"]
         )
-        self._call_seconds = Histogram(
-            "roost_model_call_seconds",
-            "Until a model's answer was whole.",
-            model,
-            buckets=_LONG,
-            registry=registry,
+        self._first = histogram(
+            "roost_model_first_token_seconds", "Until a model said something.", model, buckets=_SOON
         )
-        self._tokens = Counter(
+        self._call_seconds = histogram(
+            "roost_model_call_seconds", "Until a model's answer was whole.", model, buckets=_LONG
+        )
+        self._tokens = counter(
             "roost_tokens",
             "Tokens by kind: input includes cached and cache_write, output includes reasoning.",
             [*model, "kind"],
-            registry=registry,
         )
-        self._cost = Counter(
-            "roost_cost_dollars",
-            "What answers cost, where that is known.",
-            model,
-            registry=registry,
+        self._cost = counter("roost_cost_dollars", "What answers cost, where that is known.", model)
+        self._tool_calls = counter(
+            "roost_tool_calls", "Tool calls by how they ended.", ["tool", "state"]
         )
-        self._tool_calls = Counter(
-            "roost_tool_calls",
-            "Tool calls by how they ended.",
-            ["tool", "state"],
-            registry=registry,
-        )
-        self._tool_seconds = Histogram(
-            "roost_tool_seconds", "How long tools ran.", ["tool"], buckets=_SOON, registry=registry
+        self._tool_seconds = histogram(
+            "roost_tool_seconds", "How long tools ran.", ["tool"], buckets=_SOON
         )
 
     def happened(self, happening: Happening) -> None:

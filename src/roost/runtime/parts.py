@@ -1,5 +1,6 @@
 """What the application is made of."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,11 +12,15 @@ from roost.runtime.building import Builder
 from roost.runtime.catalogue import Catalogue
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.compactions import Compactions
+from roost.runtime.contacts import Contacts
+from roost.runtime.delivery import Delivery
 from roost.runtime.feed import Feeds
+from roost.runtime.heartbeat import Vacancy
 from roost.runtime.hub import Hub
 from roost.runtime.memory_commits import MemoryCommits
 from roost.runtime.metrics import Metrics
 from roost.runtime.models import Models
+from roost.runtime.switchboard import Switchboard
 from roost.runtime.turns import Turns
 from roost.store.store import Store
 from roost.workspace.workspaces import Workspaces
@@ -47,3 +52,9 @@ class Parts(NamedTuple):
     models: Models
     metrics: Metrics
     limits: LimitsConfig
+    alarm: asyncio.Event
+    """Is set when schedules have changed."""
+    delivery: Delivery
+    switchboard: Switchboard
+    contacts: Contacts
+    vacancy: Vacancy

@@ -95,7 +95,7 @@ class People:
     async def _changed(self, user: UserId, write: Callable[[], Awaitable[User]]) -> User:
         found = await persisted(write)
         if found.disabled_at is not None and self._departures is not None:
-            self._principals.forget()  # nothing of theirs is let in while it is stopped
+            self._principals.revoked()  # nothing of theirs is let in while it is stopped
             await self._departures.stop(user)
         return found
 

@@ -11,8 +11,8 @@ from roost.core.identities import Principal
 T = TypeVar("T")
 
 KEPT = 5.0
-"""Seconds. So long after a revocation on another server something may still be open here; of one on
-this server nothing is."""
+"""Seconds. So long after a revocation on another server something may still be open here, if its
+word is lost; of one on this server nothing is."""
 
 LIMIT = 2000
 
@@ -28,9 +28,18 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Principals:
-    def __init__(self, clock: Callable[[], float], *, limit: int = LIMIT) -> None:
+    """`told` is called after each change that was made by way of this."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        limit: int = LIMIT,
+        told: Callable[[], None] | None = None,
+    ) -> None:
         self._clock = clock
         self._limit = limit
+        self._told = told
         self._kept: dict[bytes, _Kept] = {}
         self._changes = 0
         self.changed = asyncio.Event()
@@ -66,7 +75,13 @@ class Principals:
         try:
             return await write
         finally:
-            self.forget()
+            self.revoked()
+
+    def revoked(self) -> None:
+        """As `forget`, and so on other servers."""
+        self.forget()
+        if self._told is not None:
+            self._told()
 
     def forget(self) -> None:
         """Nothing counts any more that was known before."""

@@ -114,7 +114,7 @@ class Subagent:
             origin=ORIGIN,
             title=" ".join(task.strip().partition("\n\n")[0].split())[:_TITLE],
             project=caller.project,
-            parent=Parent(caller.id, "subagent"),
+            parent=Parent(caller.id, "subagent", call=self._context.call),
             config=builder.plan_for(model, instructions, toolset or own).config,
         )
 

@@ -2,13 +2,25 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
+from functools import reduce
 
 import msgspec
 
 from roost.core.errors import NotFound, StoreError
-from roost.core.events import Changed, Cursor, Noticed, Rewound, SessionEvent, Streamed
+from roost.core.events import (
+    Changed,
+    Cursor,
+    Deltas,
+    Noticed,
+    Rewound,
+    SessionEvent,
+    Streamed,
+)
+from roost.runtime.attempt import Attempt
 from roost.runtime.changes import after, changed, closes, epoch_before, keeps
-from roost.runtime.tail import SessionLog, Tail, Trouble
+from roost.runtime.tail import SessionLog, Tail
+from roost.runtime.trouble import Trouble
 
 
 class Subscriber:
@@ -56,8 +68,9 @@ class Subscriber:
         """With a snapshot, brought up to what is streaming."""
         snapshot = await self._history.snapshot(self._tail.session)
         self._tail.follows(self._history, snapshot.cursor.revision)
+        self._follow_elsewhere(snapshot.cursor, snapshot.deltas)
         attempt = self._tail.attempt(snapshot.cursor)
-        if attempt is not None:
+        if isinstance(attempt, Attempt):
             deltas = attempt.since(0)
             snapshot = msgspec.structs.replace(
                 snapshot,
@@ -78,11 +91,32 @@ class Subscriber:
             await self.begin()
             return
         self._tail.follows(self._history, changes.session.revision)
-        self._backlog = deque(changed(changes)[: self._tail.bounds.entries])
+        told = changed(changes)
+        self._backlog = deque(told[: self._tail.bounds.entries])
         self.cursor = cursor
+        if cursor.seq and self._streams_elsewhere(cursor, told):
+            # What is stored of it can be told from certain places on only.
+            self._backlog.clear()
+            await self.begin()
+            return
         if cursor.seq and self._tail.attempt(cursor) is None:
             # Nobody can say how it went on. What of it was kept comes in a message.
             self._first = self._rewound()
+        self._follow_elsewhere(reduce(lambda at, change: after(change, at), told, cursor))
+
+    def _follow_elsewhere(self, at: Cursor, stored: Sequence[Deltas] = ()) -> None:
+        """An attempt that nobody here knows is another server's; unless the tail is further than
+        this, and knows of a later one."""
+        if at.turn is None or self._tail.elsewhere is None:
+            return
+        if self._tail.attempt(at) is None and at.revision >= self._tail.revision:
+            self._tail.streams_elsewhere(at.turn, at.attempt, stored)
+
+    def _streams_elsewhere(self, cursor: Cursor, told: Sequence[Changed]) -> bool:
+        """Whether the attempt that a cursor is in goes on, on another server."""
+        if self._tail.elsewhere is None or isinstance(self._tail.attempt(cursor), Attempt):
+            return False
+        return not any(closes(change, cursor) for change in told)
 
     async def _catch_up(self) -> None:
         try:
@@ -91,7 +125,7 @@ class Subscriber:
         except NotFound:
             await self._tail.end()
         except StoreError as error:
-            self._trouble = self._trouble or Trouble(self._tail.session)
+            self._trouble = self._trouble or Trouble(session=self._tail.session)
             await asyncio.sleep(self._trouble.met(error))
 
     # What comes next.

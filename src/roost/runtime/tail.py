@@ -1,20 +1,21 @@
 """The tail of one watched session: its newest durable events, and the attempts that stream."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
-import structlog
 
-from roost.core.errors import NotFound, StoreError
-from roost.core.events import Changed, Cursor, Snapshot
-from roost.core.ids import SessionId, TurnId
+from roost.core.errors import NotFound
+from roost.core.events import AttemptBegan, Changed, Cursor, Deltas, Snapshot, TurnUpdated
+from roost.core.ids import SessionId, TurnId, UserId
 from roost.runtime.attempt import Attempt
 from roost.runtime.changes import changed
+from roost.runtime.remote_attempt import RemoteAttempt
+from roost.runtime.remote_streams import RemoteStreams
+from roost.runtime.trouble import Trouble
+from roost.store.streams import Stream
 from roost.store.watching import Changes
-
-log = structlog.get_logger()
 
 
 class Bounds(NamedTuple):
@@ -31,13 +32,12 @@ SOON = 0.002
 """With many attempts streaming, subscribers are woken less often and get more at once: `PACE`
 seconds per attempt, `SLOWEST` at most, and at once where that is sooner than `SOON`."""
 
-RETRY = 0.2
-LONGEST_RETRY = 5.0
-
 
 class SessionLog(Protocol):
     """What of the store's `Histories` is needed here."""
 
+    @property
+    def user(self) -> UserId: ...
     def since(self, session: SessionId, revision: int) -> Awaitable[Changes]: ...
     def snapshot(self, session: SessionId) -> Awaitable[Snapshot]: ...
 
@@ -51,26 +51,6 @@ class Reader(Protocol):
     def notice(self, text: str) -> None: ...
 
 
-class Trouble:
-    """A read that fails, again and again maybe: reported, and tried again ever later."""
-
-    def __init__(self, session: SessionId) -> None:
-        self._session = session
-        self._delay = RETRY / 2
-
-    def met(self, error: Exception) -> float:
-        """How long to wait now."""
-        expected = isinstance(error, StoreError)
-        log.warning(
-            "events can't be read",
-            session=self._session,
-            error=str(error),
-            exc_info=None if expected else error,
-        )
-        self._delay = min(2 * self._delay, LONGEST_RETRY)
-        return self._delay
-
-
 class _Entry(msgspec.Struct, frozen=True):
     change: Changed
     weight: int
@@ -80,7 +60,16 @@ class Tail:
     """Durable events are read once for all subscribers, by one task, and only when there are any.
     It keeps what some subscriber has still to be told, within bounds."""
 
-    def __init__(self, session: SessionId, live: Attempt | None, bounds: Bounds) -> None:
+    def __init__(
+        self,
+        session: SessionId,
+        live: Attempt | None,
+        bounds: Bounds,
+        *,
+        elsewhere: RemoteStreams | None = None,
+    ) -> None:
+        """`elsewhere` is what follows turns of other servers, where there can be any."""
+        self.elsewhere = elsewhere
         self.session = session
         self.bounds = bounds
         self.ended = False
@@ -91,7 +80,8 @@ class Tail:
         self._entries: dict[int, _Entry] = {}
         self._weight = 0
         self._live = live
-        self._attempts: dict[tuple[TurnId, int], Attempt] = {}
+        self._attempts: dict[tuple[TurnId, int], Attempt | RemoteAttempt] = {}
+        self._remote: RemoteAttempt | None = None
         self._readers: list[Reader] = []
         self._stale = False
         self._reading: asyncio.Task[None] | None = None
@@ -103,6 +93,7 @@ class Tail:
 
     def begin(self, attempt: Attempt) -> None:
         self._live = attempt
+        self._remote = None
         self._attempts[attempt.turn, attempt.attempt] = attempt
 
     def over(self) -> None:
@@ -118,6 +109,11 @@ class Tail:
         else:
             self._paced = asyncio.get_running_loop().call_later(delay, self._wake)
 
+    def streamed_elsewhere(self) -> None:
+        """There may be more of an attempt that streams on another server."""
+        if self._remote is not None and self.elsewhere is not None:
+            self.elsewhere.heard(self)
+
     def notice(self, text: str) -> None:
         for reader in self._readers:
             reader.notice(text)
@@ -130,9 +126,30 @@ class Tail:
     async def end(self) -> None:
         """No more events: subscribers take what is here and are done."""
         self._finish()
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        if (reading := self._reading) is not None:
+            reading.cancel()
+            await asyncio.wait([reading])
+
+    @property
+    def revision(self) -> int:
+        """How far it was read."""
+        return self._high
+
+    # What is read of an attempt on another server.
+
+    @property
+    def awaited(self) -> Stream | None:
+        """On behalf of somebody entitled."""
+        remote, history = self._remote, self._history
+        if remote is None or history is None or self.ended:
+            return None
+        return Stream(history.user, self.session, remote.turn, remote.attempt, remote.last_seq)
+
+    def arrived(self, stream: Stream, stored: Sequence[Deltas]) -> None:
+        attempt = self._attempts.get((stream.turn, stream.attempt))
+        if isinstance(attempt, RemoteAttempt):
+            attempt.extend(stored)
+            self._wake()
 
     # What subscribers ask.
 
@@ -160,9 +177,16 @@ class Tail:
         """Whether the change that follows was here, and is no more."""
         return revision < self._high and revision + 1 not in self._entries
 
-    def attempt(self, cursor: Cursor) -> Attempt | None:
+    def attempt(self, cursor: Cursor) -> Attempt | RemoteAttempt | None:
         """The attempt that a cursor is in, as long as someone may have to be told of it."""
         return self._attempts.get((cursor.turn, cursor.attempt)) if cursor.turn else None
+
+    def streams_elsewhere(self, turn: TurnId, attempt: int, stored: Sequence[Deltas] = ()) -> None:
+        """Follow an attempt that no turn of this server's makes. There may be more of it: that was
+        told while nobody followed it."""
+        self._remote = RemoteAttempt(turn, attempt, stored)
+        self._attempts[turn, attempt] = self._remote
+        self.streamed_elsewhere()
 
     def trim(self) -> None:
         """Drop what every subscriber has been told, and what goes beyond the bounds."""
@@ -182,7 +206,7 @@ class Tail:
         self._attempts = {
             key: attempt
             for key, attempt in self._attempts.items()
-            if attempt is self._live or key in named
+            if attempt in (self._live, self._remote) or key in named
         }
 
     def _too_much(self, number: int, size: int) -> bool:
@@ -194,7 +218,7 @@ class Tail:
         for key, attempt in list(self._attempts.items()):
             if not self._too_much(len(self._attempts), letters):
                 break
-            if attempt is not self._live:
+            if attempt not in (self._live, self._remote):
                 letters -= self._attempts.pop(key).size
 
     def _wake(self) -> None:
@@ -211,7 +235,7 @@ class Tail:
     async def _read(self, history: SessionLog) -> None:
         """Read until nothing was written meanwhile. A store in trouble delays, and loses nothing:
         what is asked for is what comes after the last revision read."""
-        trouble = Trouble(self.session)
+        trouble = Trouble(session=self.session)
         while self._stale:
             self._stale = False
             try:
@@ -227,6 +251,7 @@ class Tail:
     def _append(self, changes: Changes) -> None:
         if changes.complete:
             for change in changed(changes):
+                self._note_attempts(change)
                 entry = _Entry(change, len(msgspec.json.encode(change)))
                 self._entries[change.cursor.revision] = entry
                 self._weight += entry.weight
@@ -237,3 +262,17 @@ class Tail:
         self._high = changes.session.revision
         self.trim()
         self._wake()
+
+    def _note_attempts(self, change: Changed) -> None:
+        """One that is unknown here streams on another server, or will be known in a moment."""
+        for event in change.events if self.elsewhere is not None else ():
+            if isinstance(event, AttemptBegan):
+                if (event.turn, event.attempt) not in self._attempts:
+                    self.streams_elsewhere(event.turn, event.attempt)
+            elif isinstance(event, TurnUpdated) and event.state != "running":
+                self._stops_elsewhere(event.turn)
+
+    def _stops_elsewhere(self, turn: TurnId) -> None:
+        """What is known of it stays for those who are still in it."""
+        if self._remote is not None and self._remote.turn == turn:
+            self._remote = None

@@ -20,7 +20,7 @@ class _Tries(msgspec.Struct):
 
 class Throttle:
     """The first `free` tries are not delayed. Keys beyond `limit` push out those not tried for the
-    longest time."""
+    longest time. Each server counts for itself: whoever tries on all of n has n times as many."""
 
     def __init__(self, clock: Callable[[], float], *, free: int, limit: int = 10_000) -> None:
         self._clock = clock

@@ -31,6 +31,7 @@ from roost.runtime.agents import Agents
 from roost.runtime.building import Builder, Plan
 from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.closing import closing, plainly
+from roost.runtime.delivery import Delivery
 from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
 from roost.runtime.persistence import persisted
@@ -42,13 +43,16 @@ from roost.store.writes import Written
 
 log = structlog.stdlib.get_logger("roost.turns")
 
-Stop = Literal["cancel", "shutdown", "lost"]
-"""Why a turn is made to stop: a person asked, Roost stops, or the session is someone else's."""
+Stop = Literal["cancel", "shutdown", "move", "lost"]
+"""Why a turn is made to stop: a person asked, Roost stops, this server stops and another goes on
+with it, or the session is someone else's."""
 
 OBEY = 0.7
 """Seconds within which what a turn is doing has to end once it is told to. Then it is left alone,
 and has no way to write any more."""
 
+MOVED = "moved:"
+"""How the reason of a turn begins that was handed over to another server."""
 BROKE_OFF = "Your answer broke off here. Go on exactly where it stopped; repeat none of it."
 
 
@@ -64,6 +68,7 @@ class Engine(NamedTuple):
     limits: LimitsConfig
     approval_ttl: float
     recall: Recall
+    delivery: Delivery
 
 
 class TurnRun:
@@ -97,7 +102,7 @@ class TurnRun:
         self._work: asyncio.Task[TurnEnd | None] | None = None
         self._gave_up: asyncio.Future[None] = loop.create_future()
         self._journal = TurnJournal(
-            Desk(self._store, engine.hub, engine.checkpoints),
+            Desk(self._store, engine.hub, engine.checkpoints, engine.delivery),
             claimed.session.user,
             claimed.lease,
             claimed.turn,
@@ -155,6 +160,7 @@ class TurnRun:
         if not work.done():
             log.error("a turn's work does not stop; it is left alone", turn=self.claimed.turn.id)
             self._engine.agents.drop(self.claimed.session.id)  # that work may still touch it
+            work.add_done_callback(_hear)
             raise asyncio.CancelledError
         if work.cancelled() and self._stopped is None:
             raise RuntimeError("the work was cancelled, and not by whoever runs the turn")
@@ -225,7 +231,8 @@ class TurnRun:
         last = await persisted(partial(self._store.history.page, session, limit=1))
         if not last or last[-1].role != "assistant" or not last[-1].partial:
             return ()
-        return (Draft(new_message_id(), "note", (TextPart(BROKE_OFF),)),)
+        self._journal.goes_on_after(plain_text(last[-1].parts))
+        return (Draft(new_message_id(), "note", (TextPart(BROKE_OFF, "continuation"),)),)
 
     async def _catch_up(self, agent: Agent, begun: Begun) -> None:
         """See that the agent holds all of the history, whoever wrote it (A14)."""
@@ -256,6 +263,8 @@ class TurnRun:
                 return await self._failed(error)
         if self._stopped == "shutdown":
             return await self._closing("interrupted", "stopped: Roost was stopped.")
+        if self._stopped == "move":
+            return await self._closing("interrupted", f"{MOVED} another server goes on with it.")
         return await self._closing("cancelled", None)
 
     async def _failed(self, error: Exception) -> TurnEnd | None:
@@ -318,3 +327,10 @@ class TurnRun:
             log.exception("an end was refused; it is written plainly", turn=self.claimed.turn.id)
             plain = plainly(end)
             return plain, await self._journal.end(plain)
+
+
+def _hear(work: asyncio.Task[TurnEnd | None]) -> None:
+    """Work that was left alone ended after all; its session may be someone else's by then."""
+    if not work.cancelled() and (error := work.exception()) is not None:
+        fenced = isinstance(error, Fenced)
+        log.warning("work left alone failed", error=str(error), exc_info=None if fenced else error)

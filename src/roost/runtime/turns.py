@@ -1,13 +1,10 @@
 """Takes turns: claims the sessions that have work, and lends out those that have none."""
 
 import asyncio
-import os
-import secrets
-import socket
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -19,6 +16,7 @@ from roost.core.happenings import TurnOver
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.turns import SUBAGENT_ROUTE, NewTurn, Turn, TurnEnd
 from roost.runtime.closing import closing
+from roost.runtime.delivery import with_delivery
 from roost.runtime.persistence import persisted
 from roost.runtime.turn_run import Engine, TurnRun
 from roost.store.leases import Lease, session_lease
@@ -51,6 +49,10 @@ class Turns:
         self._claiming = asyncio.Lock()
         """Held from a claim until its turns are in `_runs`: nobody looks for one in between."""
         self._stopping = False
+        self.resting = False
+        """Set where other servers take up what there is to do, and this one nothing more."""
+        self.hands_over = True
+        """Whether they go on with what it stops: not where nothing goes on by itself."""
 
     def __len__(self) -> int:
         """How many turns run."""
@@ -84,7 +86,9 @@ class Turns:
                 self.wake()
 
     async def _claim_waiting(self) -> None:
-        holder = new_holder("turn")
+        if self.resting:
+            return
+        holder = self._store.leases.new_holder("turn")
         claim = partial(self._store.work.claim_waiting, holder, limit=GROUP)
         async with self._claiming:
             claimed = await persisted(claim)
@@ -96,7 +100,7 @@ class Turns:
     def _hand_on(self, claimed: Claimed) -> None:
         if asking := self._next_asking(claimed.session.id):
             asking.set_result(claimed.lease)
-        elif self._stopping:
+        elif self._stopping or self.resting:
             self._spawn(self._give_back(claimed.lease))
         else:
             self.take(claimed)
@@ -110,16 +114,20 @@ class Turns:
         return await asyncio.shield(submitting)
 
     async def _submit(self, user: UserId, session: SessionId, new: NewTurn) -> Turn:
-        work, holder = self._store.work, new_holder("turn")
+        work, holder = self._store.work, self._store.leases.new_holder("turn")
         submitted = await persisted(partial(work.submit, user, session, new, holder))
         if submitted.claimed is not None:
             self._hand_on(submitted.claimed)
         return submitted.turn
 
-    async def resume(
-        self, user: UserId, session: SessionId, turn: TurnId, *, automatic: bool = False
-    ) -> None:
+    async def resume(self, user: UserId, session: SessionId, turn: TurnId) -> None:
         """Go on with a turn that stopped short. Returns once it runs."""
+        servers = self._store.servers
+        if servers is not None and (at := await servers.has_elsewhere(session)) is not None:
+            raise Conflict(
+                f"The session's workspace is on another server, {at}, which takes up messages, not "
+                "turns that stopped. Send one: it is answered there."
+            )
         lease = await self._claim(session)
         try:
             mine = self._store.of(user)
@@ -128,7 +136,7 @@ class Turns:
         except BaseException:
             await self._give_back(lease)
             raise
-        await asyncio.shield(self.take(claimed, automatic=automatic))
+        await asyncio.shield(self.take(claimed))
 
     def take(self, claimed: Claimed, *, automatic: bool = False) -> asyncio.Future[None]:
         """Run a turn whose session is held already. Done once it runs."""
@@ -207,6 +215,8 @@ class Turns:
             async with self._claiming:
                 run = self._runs.get(session)
         if run is None or run.settled:
+            if await self._cancel_elsewhere(user, session, turn):
+                return True
             return await self._cancel_parked(user, session, turn)
         if turn is not None and run.claimed.turn.id != turn:
             return False
@@ -215,6 +225,36 @@ class Turns:
         if run.end is None:  # it was being parked
             return await self._cancel_parked(user, session, turn)
         return run.end.state == "cancelled"
+
+    async def _cancel_elsewhere(
+        self, user: UserId, session: SessionId, turn: TurnId | None
+    ) -> bool:
+        """Have another server stop its turn, if one has it, and wait until it did."""
+        if self._store.signals is None:
+            return False
+        turns = self._store.of(user).turns
+        asked = await persisted(partial(turns.ask_to_stop, session, turn))
+        if asked is None:
+            return False
+        hub = self._engine.hub
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE), hub.watch(user, session) as events:
+                hub.changed(session)
+                while (found := await persisted(partial(turns.get, asked))).state == "running":
+                    await anext(events)
+                return found.state == "cancelled"
+        return False
+
+    async def obey(self, sessions: Collection[SessionId] | None = None) -> None:
+        """Stop what somebody on another server wants stopped, in these sessions or in all, and what
+        runs for users who were disabled there."""
+        here = [each for each in self._runs if sessions is None or each in sessions]
+        if not here:
+            return
+        asked = await self._store.work.stops_asked(here)
+        for run in list(self._runs.values()):
+            if run.claimed.turn.id in asked:
+                run.stop("cancel")
 
     async def cancel_all(self, user: UserId) -> None:
         """Stop whatever runs for a user who was disabled, keeping what was said: nothing of theirs
@@ -235,8 +275,10 @@ class Turns:
         async with self.held(session) as lease:
             calls = await mine.turns.tool_calls(live.id)
             end = closing("cancelled", None, (), calls, running="cancelled")
+            end = with_delivery(live, end, live.attempt)
             await persisted(partial(mine.turns.end, session, lease.token, live.id, end))
         self._engine.hub.changed(session)
+        self._engine.delivery.wrote(end.outbox)
         return True
 
     def give_up(self, session: SessionId) -> None:
@@ -246,13 +288,13 @@ class Turns:
 
     async def stop(self, grace: float) -> None:
         """Take no more turns, let those under way finish within `grace` seconds, and write down
-        how far the others came."""
+        how far the others came. While this server was `resting`, others go on with those."""
         self._stopping = True
         self.wake()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for run in list(self._runs.values()):
-            run.stop("shutdown")
+            run.stop("move" if self.resting and self.hands_over else "shutdown")
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -283,7 +325,7 @@ class Turns:
             self._spawn(self._give_back(claiming.result()))
 
     async def _claimed(self, session: SessionId) -> Lease:
-        holder, loop = new_holder("hold"), asyncio.get_running_loop()
+        holder, loop = self._store.leases.new_holder("hold"), asyncio.get_running_loop()
         end = loop.time() + PATIENCE
         while loop.time() < end and not self._stopping:
             claim = partial(self._store.leases.claim, session_lease(session), holder)
@@ -311,22 +353,19 @@ class Turns:
                 return first
         return None
 
-    def _freed(self, session: SessionId) -> None:
+    def freed(self, session: SessionId) -> None:
+        """Whoever waits for a session may try again."""
         if asking := self._next_asking(session):
             asking.set_result(None)
+
+    def _freed(self, session: SessionId) -> None:
+        self.freed(session)
         self.wake()
 
     async def _give_back(self, lease: Lease) -> None:
         try:
             await persisted(partial(self._store.leases.release, lease))
         finally:
-            self._freed(SessionId(lease.name.partition(":")[2]))
-
-
-_HOST = socket.gethostname()
-"""Asked once: each time it costs what a small read does."""
-
-
-def new_holder(task: str) -> str:
-    """Who holds a lease, for people: host:pid:task, and a nonce."""
-    return f"{_HOST}:{os.getpid()}:{task}:{secrets.token_hex(4)}"
+            session = SessionId(lease.name.partition(":")[2])
+            self._freed(session)
+            self._engine.hub.freed(session)

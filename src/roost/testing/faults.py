@@ -20,6 +20,8 @@ PLACES = frozenset(
         "store.commit.after",  # durable, nobody has been told
         "store.migrate.before",  # a migration has run, nothing is durable
         "store.migrate.after",
+        "move.slice.before",  # rows of a store that moves are on their way, nothing is durable
+        "move.slice.after",
         "blob.write.before",  # the bytes are on their way to disk, under a temporary name
         "blob.write.after",  # row and file (in that order) are durable, nobody has been told
         "idle.commit.before",  # the same of background work: indexing, sweeping, purging
@@ -27,6 +29,14 @@ PLACES = frozenset(
         "memory.cut.before",  # completed turns are marked, and in no segment
         "memory.commit.before",  # a segment and its try are durable, the provider knows nothing
         "memory.commit.after",  # the provider has it, which is not written down
+        "channel.store.before",  # a platform has delivered something, nothing is durable
+        "channel.store.after",  # it is durable, and not acknowledged
+        "channel.handle.before",  # it is acknowledged, and nothing was done about it
+        "channel.handle.after",  # it is a turn or what a command did, which is not written down
+        "channel.handled.after",  # and now it is
+        "channel.deliver.before",  # an answer is durable and split, and the platform knows nothing
+        "channel.deliver.after",  # the platform has a piece of it, which is not written down
+        "channel.confirm.after",  # and now it is
     }
 )
 

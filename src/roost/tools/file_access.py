@@ -95,8 +95,11 @@ class FileAccess:
         )
 
     async def run(self, context: ToolContext, path: str, work: Callable[[Files], T]) -> T:
-        """Do something with the session's files, in a thread."""
+        """Do something with the session's files, in a thread. Whoever does not know yet that they
+        are others than before is told that instead."""
         workspace = await self._workspace(context)
+        if moved := await workspace.take_move():
+            raise ToolError(moved)
         seen = self._seen.setdefault(workspace, Seen())
         meant = self._meant.get(context.call)
         may_leave = context.allowed != "by default"
@@ -106,6 +109,10 @@ class FileAccess:
 
         with workspace.used():
             return await _told(path, workspace.ground, run)
+
+    async def are_lent(self, context: ToolContext) -> bool:
+        """Whether the files are another session's: whoever asks is a subagent."""
+        return await self._workspaces.are_lent(context.user, context.session)
 
     async def must_have_room(self, size: int) -> None:
         if self._has_room is not None and not await self._has_room(size):

@@ -1,10 +1,11 @@
-"""The file tools: reading, editing and finding what is in a session's workspace."""
+"""The file tools: reading, editing, finding and sending what is in a session's workspace."""
 
 from roost.tools.base import Tool
 from roost.tools.editing import Editing
 from roost.tools.file_access import FileAccess, HasRoom
 from roost.tools.finding import Finding
 from roost.tools.reading import Reading
+from roost.tools.sending import Sending
 from roost.workspace.files.search import SECONDS
 from roost.workspace.workspaces import Workspaces
 
@@ -14,4 +15,9 @@ def file_tools(
 ) -> tuple[Tool, ...]:
     access = FileAccess(workspaces, has_room=has_room)
     finding = Finding(access, seconds=search_seconds)
-    return (Reading(access, finding).tool(), *Editing(access).tools(), *finding.tools())
+    return (
+        Reading(access, finding).tool(),
+        *Editing(access).tools(),
+        *finding.tools(),
+        Sending(access).tool(),
+    )

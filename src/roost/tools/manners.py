@@ -22,6 +22,7 @@ _WHEN: Mapping[str, str] = {
     "edit_file": _OUTSIDE,
     "apply_patch": _OUTSIDE,
     "browser": "Before it types into a page.",
+    "schedule": "Before it adds, pauses, resumes or removes one.",
 }
 _LOCAL: Mapping[str, Manner] = {
     "terminal": Manner(asks=True),

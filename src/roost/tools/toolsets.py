@@ -8,7 +8,8 @@ from roost.core.settings import ToolsetName
 from roost.tools.base import Tool, Toolbox
 
 _FILES = frozenset({"read_file", "write_file", "edit_file", "apply_patch", "find_files"}) | {
-    "search_files"
+    "search_files",
+    "send_file",
 }
 _TERMINAL = frozenset({"terminal", "processes"})
 _BROWSER = frozenset({"browser"})

@@ -1,4 +1,4 @@
-"""The models that can be asked, and the connections to them."""
+"""The models that can be asked and the channels there are, and the connections to them."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
@@ -6,13 +6,14 @@ from collections.abc import AsyncGenerator, Mapping
 import aiohttp
 import structlog
 
-from roost.core.config import Config
+from roost.core.config import ChannelConfig, Config
 from roost.core.errors import RoostError
 from roost.core.keys import Key
 from roost.llm.clients import Clients
 from roost.llm.providers import Providers
 from roost.runtime.catalogue import Catalogue
-from roost.store.sqlite.glance import glance
+from roost.runtime.switchboard import added_to
+from roost.store.sqlite.glance import Glance, glance
 
 log = structlog.stdlib.get_logger("roost.models")
 
@@ -41,12 +42,32 @@ async def known_models(
     """The same, with what an admin added while Roost ran; for who has no application around it."""
     async with models(config, keys, environ) as (providers, clients):
         try:
-            with glance(config.data, environ) as stored:
+            with _stored(config, environ) as stored:
                 if stored is not None:
                     await Catalogue(stored, providers, hide=_nobody, changed=_nobody).load()
         except RoostError as error:
             log.warning("providers that were added can't be read", error=str(error))
         yield providers, clients
+
+
+async def known_channels(config: Config, environ: Mapping[str, str]) -> Mapping[str, ChannelConfig]:
+    """Those of the configuration, and what an admin added while Roost ran."""
+    added: Mapping[str, ChannelConfig] = {}
+    try:
+        with _stored(config, environ) as stored:
+            if stored is not None:
+                added = await added_to(stored)
+    except RoostError as error:
+        log.warning("channels that were added can't be read", error=str(error))
+    return {**added, **config.channels}
+
+
+def _stored(
+    config: Config, environ: Mapping[str, str]
+) -> contextlib.AbstractContextManager[Glance | None]:
+    """What is in the folder. Where the store is a database, that is of before a move, and only its
+    servers know what is in the database."""
+    return glance(config.data, environ) if config.store is None else contextlib.nullcontext()
 
 
 def _nobody(*_: object) -> None:

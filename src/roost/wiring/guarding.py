@@ -31,6 +31,7 @@ def secrets_of(config: Config, providers: Providers) -> Iterator[str]:
     tables = [config.memory.options, config.web.options]
     tables += [each.headers for each in config.providers.values()]
     tables += [each.headers for each in config.mcp.values()]
+    tables += [each.options for each in config.channels.values()]
     kept: list[Key] = [key for table in tables for key in table.values()]
     kept += [key for each in config.mcp.values() for key in each.environment.values()]
     kept += [key for each in providers if (key := providers.key(each.name)) is not None]

@@ -9,6 +9,7 @@ import structlog
 from roost.core.clock import Clock
 from roost.core.config import Config
 from roost.core.ids import SessionId, UserId
+from roost.runtime.agent_schedules import AgentSchedules
 from roost.runtime.past_sessions import StoredSessions
 from roost.runtime.subagents import Subagents
 from roost.store.store import Store
@@ -20,6 +21,7 @@ from roost.tools.download import Downloads
 from roost.tools.files import file_tools
 from roost.tools.mcp.servers import serving
 from roost.tools.processes import ProcessesTool
+from roost.tools.schedule import ScheduleTool
 from roost.tools.search import Search, service_of
 from roost.tools.session_search import SessionSearch
 from roost.tools.terminal import TerminalTool
@@ -41,11 +43,12 @@ _MB = 1 << 20
 
 
 class Hands(msgspec.Struct, frozen=True):
-    """`subagents` has to be told of the application once there is one."""
+    """`subagents` and `schedules` have to be told of the application once there is one."""
 
     workspaces: Workspaces
     tools: Toolsets
     subagents: Subagents
+    schedules: AgentSchedules
 
 
 @contextlib.asynccontextmanager
@@ -75,13 +78,14 @@ async def hands(
             home_of=_homes(store),
         )
         stack.push_async_callback(workspaces.close)
-        subagents = Subagents(config.tools)
+        subagents, schedules = Subagents(config.tools), AgentSchedules()
         found: list[Tool] = [
             *tools,
             TODO,
             ASK_USER,
             *SessionSearch(StoredSessions(store)).tools(),
             *Delegate(subagents).tools(),
+            ScheduleTool(schedules),
             *file_tools(workspaces, has_room=floor.has_room),
             *await _web(config, environ, workspaces, stack),
         ]
@@ -91,7 +95,8 @@ async def hands(
                 *ProcessesTool(workspaces, clock).tools(),
             ]
         late = await _servers(config, stack)
-        yield Hands(workspaces, Toolsets(found, default=config.tools.toolset, late=late), subagents)
+        toolsets = Toolsets(found, default=config.tools.toolset, late=late)
+        yield Hands(workspaces, toolsets, subagents, schedules)
 
 
 def _admins(store: Store) -> Callable[[UserId], Awaitable[bool]]:

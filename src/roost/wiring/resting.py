@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 
-from roost import __version__
+from roost.channels.registry import Registry
 from roost.core.clock import SystemClock
 from roost.core.config import Config
 from roost.core.keys import Key
@@ -14,11 +14,11 @@ from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
 from roost.runtime.departures import Departures
 from roost.runtime.identities import Identities
-from roost.store.sqlite.store import open_store
 from roost.tools.toolsets import Toolsets
 from roost.wiring.assembly import Roost
 from roost.wiring.connections import models
 from roost.wiring.memory import built_in, closed_after
+from roost.wiring.storing import opened_store
 from roost.workspace.workspaces import Workspaces
 
 
@@ -29,8 +29,7 @@ async def resting(
     """No turn goes on, no tool is there and nothing is remembered: what would is left to the next
     start. Nobody else may have the folder meanwhile."""
     clock = SystemClock()
-    ttl = config.leases.ttl.total_seconds()
-    store = open_store(config.data, clock=clock, version=__version__, lease_ttl=ttl)
+    store = await opened_store(config, clock)
     try:
         async with models(config, keys, environ) as (providers, clients):
             prices, threshold = Prices(config.models.prices), config.compaction.threshold / 100
@@ -60,6 +59,7 @@ async def resting(
                     at_rest=True,
                 ) as app,
             ):
+                app.parts.switchboard.kinds = Registry().kinds
                 identities = Identities(store, clock, departures=Departures(app.parts))
                 yield Roost(config, store, app, identities)
     finally:

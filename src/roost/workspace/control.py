@@ -108,6 +108,11 @@ class Control:
         """Have it print a mark, after all that was printed before."""
         await self._send("mark", text)
 
+    def listen(self) -> None:
+        """Hear all that was said so far, without waiting for the loop to come by."""
+        while self._is_open and self._read():
+            pass
+
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
@@ -124,19 +129,21 @@ class Control:
         async with asyncio.timeout(_SEND_SECONDS):
             await self._loop.sock_sendall(self._socket, data)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Whether there was something, and may be more."""
         try:
             data, ancillary, _, _ = self._socket.recvmsg(65_536, socket.CMSG_SPACE(64))
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data, ancillary = b"", []
         if not data:
             # It ended, or became another program; whoever waits for its end will hear of it.
             self._loop.remove_reader(self._socket.fileno())
-            return
+            return False
         if self._is_from_shell(ancillary):
             self._take(data)
+        return True
 
     def _is_from_shell(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
         for level, kind, content in ancillary:

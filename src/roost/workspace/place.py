@@ -26,12 +26,14 @@ _IS_SESSION = re.compile(SESSION_ID)
 
 class Trace(msgspec.Struct, frozen=True):
     """What lives in a workspace, for whoever comes after it. If it ends on purpose, it says `why`;
-    `news` is what the session has not been told yet of the one before."""
+    `news` is what the session has not been told yet of the one before; `moved` is that this one has
+    none of its files."""
 
     shell: bool = False
     processes: int = 0
     why: str = ""
     news: str = ""
+    moved: bool = False
 
 
 class Place:
@@ -110,6 +112,14 @@ class Place:
         new.write_bytes(msgspec.json.encode(trace))
         new.replace(self._trace)
 
+    def keep_trace(self, trace: Trace) -> None:
+        """Also of a workspace that is yet to be made, and through a power cut: what follows it is
+        written elsewhere, and lasts."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.write_trace(trace)
+        for path in (self._trace, self.folder, self._root):
+            _sync(path)
+
 
 def sessions_in(root: Path) -> Iterator[SessionId]:
     """Whose workspaces are here."""
@@ -127,6 +137,14 @@ def remove_leavings(root: Path) -> None:
     """What was put aside, now or before Roost last stopped."""
     for path in root.glob(f"{_GONE}*"):
         _remove(path)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _remove(path: Path) -> None:

@@ -114,6 +114,9 @@ class Fresh:
     def __init__(self, terminal: _Terminal) -> None:
         self.tty = terminal.tty
         self._terminal = terminal
+        # It may be quicker than whoever is to hear it.
+        self._early: list[bytes] = []
+        self.tty.sink = self._early.append
 
     @classmethod
     async def open(
@@ -126,6 +129,7 @@ class Fresh:
         return cls(_Terminal(child))
 
     async def run(self, command: str, output: Output) -> Finished:
+        output.feed(b"".join(self._early))
         self.tty.sink = output.feed
         status = await self._terminal.finished()
         await self._terminal.close()
@@ -225,7 +229,8 @@ class Shell:
                 await self.close()
                 return Finished(status, ended=True)
             await self._drain()
-            # A command that spoke for its shell has been contradicted by now.
+            # A command that spoke for its shell has been contradicted by now: before the mark.
+            self._control.listen()
             report = self._latest or report
             return Finished(report.status, ended=False)
         finally:

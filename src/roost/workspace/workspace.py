@@ -66,7 +66,7 @@ class Ports(Protocol):
 
 class Workspace:
     """Lives from its first use until its session ends, it was idle for too long, or Roost stops.
-    The next one of the session has another `id` and the same files.
+    The next one of the session has another `id` and the same files, which are those of `home`.
 
     Belongs to one event loop. Boxes open when first asked for."""
 
@@ -77,6 +77,7 @@ class Workspace:
         ground: Ground,
         place: Place,
         *,
+        home: SessionId,
         sandbox: Sandbox | None,
         ports: Ports,
         clock: Clock,
@@ -86,6 +87,7 @@ class Workspace:
         self.id = f"wsp_{secrets.token_hex(8)}"
         self.user = user
         self.session = session
+        self.home = home
         self.ground = ground
         self.since = self.last_used = clock.now()
         self.kind: SandboxKind | None = None if sandbox is None else sandbox.kind
@@ -98,6 +100,7 @@ class Workspace:
         self._ports = ports
         self._clock = clock
         self._trace = trace
+        self._is_told = False
         self._tracing = asyncio.Lock()
         self._floor = floor
         self._tenancy = ExitStack()
@@ -198,12 +201,28 @@ class Workspace:
                 await _closed(name, found)
 
     async def take_news(self) -> str:
-        """What the session must be told of the workspace before this one; once."""
+        """What the session must be told of the workspace before this one; once. The trace has it
+        until somebody asks again: what was told may be lost with the server that was to write it
+        down."""
         news = self._trace.news
         if news:
-            self._trace = msgspec.structs.replace(self._trace, news="")
-            await self._leave_trace()
+            self._trace = msgspec.structs.replace(self._trace, news="", moved=False)
+            self._is_told = True
+        else:
+            await self._forget_told()
         return news
+
+    async def take_move(self) -> str:
+        """The same, if it has none of the files of the one before."""
+        if self._trace.moved:
+            return await self.take_news()
+        await self._forget_told()
+        return ""
+
+    async def _forget_told(self) -> None:
+        if self._is_told:
+            self._is_told = False
+            await self._leave_trace()
 
     async def stop(self, reason: str) -> None:
         """Kill everything that runs in its boxes. The next command opens another."""
@@ -211,7 +230,8 @@ class Workspace:
         self._boxes.clear()
         self._tenancy.close()
         said = f"What ran in the workspace was stopped: {reason}"
-        self._trace = msgspec.structs.replace(self._trace, news=said)
+        news = f"{self._trace.news} {said}" if self._trace.moved else said
+        self._trace = msgspec.structs.replace(self._trace, news=news)
         await asyncio.gather(*[_closed("box", box) for box in boxes])
         await self._ports.told(said)
 

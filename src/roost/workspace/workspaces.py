@@ -2,9 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextvars import Context
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -17,10 +18,10 @@ from roost.core.ids import SessionId, UserId
 from roost.workspace.base import Folder, Sandbox, SandboxKind
 from roost.workspace.disk import DiskFloor
 from roost.workspace.glance import Glance
+from roost.workspace.news import following, lost_with, moved_from
 from roost.workspace.place import (
     FIRST_OWNER,
     Place,
-    Trace,
     owners_of,
     remove_leavings,
     sessions_in,
@@ -33,6 +34,13 @@ SWEEP_SECONDS = 30.0
 _TELL_SECONDS = 30.0
 
 HomeOf = Callable[[UserId, SessionId], Awaitable[SessionId]]
+Moving = Callable[[str], Awaitable[None]]
+"""Writes down that a session's workspace was on a server, by its name, that is not there."""
+Settle = Callable[[SessionId, Moving], Awaitable[None]]
+"""Has the workspace of a session be on this server. If another had it, that is written down first:
+this one may die in the next moment, and the session would never be told."""
+Over = Callable[[Collection[SessionId]], Awaitable[Collection[SessionId]]]
+"""Those of some sessions whose workspaces here are over: another server has them now."""
 Tell = Callable[[UserId, SessionId, str], Awaitable[None]]
 """Says something to a session: to people, or to its agent."""
 
@@ -61,6 +69,10 @@ class Workspaces:
     ) -> None:
         self.told = told
         self.ended = ended
+        self.settle: Settle | None = None
+        """Where there are several servers, whichever makes a workspace has the session from then
+        on."""
+        self.over: Over | None = None
         self._sandbox = sandbox
         self._folder = folder
         self._clock = clock
@@ -88,6 +100,7 @@ class Workspaces:
         """The session's workspace. This opens nothing."""
         if self._is_closed:
             raise WorkspaceGone("Roost is stopping.")
+        await self._close_if_over(session)
         while (found := self._live.get(session)) is None:
             if (closing := self._closing.get(session)) is not None:
                 await asyncio.wait([closing])
@@ -135,7 +148,7 @@ class Workspaces:
         why = f"the workspace was not used for {_hours(self._idle_ttl)}"
         telling: list[Awaitable[None]] = []
         for workspace in idle:
-            if lost := _lost(workspace.terminal.has_shell, workspace.processes.running):
+            if lost := lost_with(workspace.terminal.has_shell, workspace.processes.running):
                 said = f"{lost} ended: {why}. Files are kept."
                 telling.append(self.tell(workspace.user, workspace.session, said))
             self._closes(workspace.session, why=why)
@@ -151,6 +164,16 @@ class Workspaces:
     def listed(self, user: UserId) -> tuple[WorkspaceView, ...]:
         """What a user has running."""
         return tuple([each.view for each in self._live.values() if each.user == user])
+
+    @property
+    def users(self) -> frozenset[UserId]:
+        """Those who have a workspace open."""
+        return frozenset([each.user for each in self._live.values()])
+
+    @property
+    def sessions(self) -> frozenset[SessionId]:
+        """Those that have one open."""
+        return frozenset(self._live)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -194,25 +217,55 @@ class Workspaces:
             task.add_done_callback(lambda _: self._closing.pop(session, None))
         return self._closing.get(session)
 
+    async def are_lent(self, user: UserId, session: SessionId) -> bool:
+        """Whether the files that a session works on are another's, as a subagent's are."""
+        return self._home_of is not None and await self._home_of(user, session) != session
+
+    async def _close_if_over(self, session: SessionId) -> None:
+        """A server that was silent for a while may have lost it to another, and need not know."""
+        live = self._live.get(session)
+        if live is None or self.over is None or not await self.over({live.home, session}):
+            return
+        if self._live.get(session) is live:
+            self._closes(session, forever=True)
+
     async def _made(self, user: UserId, session: SessionId) -> Workspace:
         place = Place(self._folder, session)
         home = session if self._home_of is None else await self._home_of(user, session)
         lender = place if home == session else Place(self._folder, home)
+        await self._settle_here(session, home)
         owner = await asyncio.to_thread(self._prepare, lender)
         if lender is not place:
             await asyncio.to_thread(place.prepare, owner)
-        before = await asyncio.to_thread(place.read_trace)
+        trace = following(await asyncio.to_thread(place.read_trace))
         return Workspace(
             user,
             session,
             place.ground(self.kind, owner, self._more, files=lender.files),
             place,
+            home=home,
             sandbox=self._sandbox,
             ports=_Ports(self, user, session),
             clock=self._clock,
-            trace=Trace(news=_news(before)),
+            trace=trace,
             floor=self._floor,
         )
+
+    async def _settle_here(self, session: SessionId, home: SessionId) -> None:
+        if self.settle is None:
+            return
+        for each in sorted({home, session}):
+            await self.settle(each, partial(self._note_move, {each, session}, home))
+
+    async def _note_move(
+        self, sessions: Collection[SessionId], home: SessionId, server: str
+    ) -> None:
+        """Whoever works on files that are others now is told, and so is whose files they are."""
+        trace = await asyncio.to_thread(moved_from, server, Place(self._folder, home).files)
+        for each in sessions:
+            if (closing := self._closes(each, forever=True)) is not None:
+                await asyncio.wait([closing])
+            await asyncio.to_thread(Place(self._folder, each).keep_trace, trace)
 
     async def may_open(self, user: UserId) -> None:
         if self._sandbox is None or self._sandbox.kind != "local" or await self._is_admin(user):
@@ -272,22 +325,6 @@ class _Ports:
 
     async def told(self, text: str) -> None:
         await self._workspaces.tell(self._user, self._session, text)
-
-
-def _news(trace: Trace | None) -> str:
-    """What the next workspace of a session has to say of the one before."""
-    if trace is None:
-        return ""
-    why = f": {trace.why}" if trace.why else " when Roost restarted"
-    lost = _lost(trace.shell, trace.processes)
-    return f"{lost} ended{why}. Files are kept." if lost else trace.news
-
-
-def _lost(shell: bool, processes: int) -> str:
-    several = "1 process" if processes == 1 else f"{processes} processes"
-    if shell:
-        return f"The earlier shell and {several}" if processes else "The earlier shell"
-    return f"{several} that ran earlier" if processes else ""
 
 
 def _hours(time: timedelta) -> str:

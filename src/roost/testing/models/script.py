@@ -40,7 +40,8 @@ Problem = Literal[
 ]
 """What can be wrong; each protocol has its own status and words for it."""
 
-_WORD = re.compile(r"\s*\S+|\s+")
+# A blank at the end goes with the last word: who has seen that word has seen all that was said.
+_WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
 
 
 def tokens(text: str, size: int | None) -> list[str]:

@@ -1,0 +1,1 @@
+"""Messaging apps: what is said there, durable in both directions."""

@@ -1,5 +1,5 @@
 // What the build does beyond bundling: every file lies there compressed as well, the service worker
-// knows which build it belongs to, and the first load has a limit.
+// knows which build it belongs to, the first load has a limit, and icons are plain drawings.
 import { createHash } from "node:crypto";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -56,6 +56,37 @@ export function modernFonts(): Plugin {
       for (const name of Object.keys(bundle)) if (/\.(ttf|woff)$/.test(name)) delete bundle[name];
     },
   };
+}
+
+type Drawing = { node: [string, Record<string, string>][] };
+
+/** An icon of the set asks what it should be whenever it is shown, attribute by attribute. Ours are
+ * shown by the dozen in every turn, and differ in nothing but these three: so each is one copy. */
+export function plainIcons(): Plugin {
+  return {
+    name: "roost:plain-icons",
+    enforce: "pre",
+    transform(code, id) {
+      if (!/@lucide\/svelte\/dist\/icons\/[\w-]+\.svelte$/.test(id)) return undefined;
+      const found = /const iconData = (.*);/.exec(code)?.[1];
+      if (found === undefined) this.error(`There is no drawing in ${id}.`);
+      const { node } = JSON.parse(found) as Drawing;
+      return { code: drawn(node), map: null };
+    },
+  };
+}
+
+function drawn(node: Drawing["node"]): string {
+  const shapes = node.map(([tag, attributes]) => {
+    const given = Object.entries(attributes).filter(([name]) => name !== "key");
+    return `<${tag} ${given.map(([name, value]) => `${name}="${value}"`).join(" ")} />`;
+  });
+  return `<script>
+  let { size = 24, strokeWidth = 2, fill = "none" } = $props();
+</script>
+<svg width={size} height={size} viewBox="0 0 24 24" {fill} stroke="currentColor"
+  stroke-width={strokeWidth} stroke-linecap="round" stroke-linejoin="round"
+  aria-hidden="true">${shapes.join("")}</svg>`;
 }
 
 /** The build fails when the page, its script and its style grow past `limit` bytes in gzip. */

@@ -1,11 +1,11 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
-import { compressed, firstLoad, marked, modernFonts } from "./packing.ts";
+import { compressed, firstLoad, marked, modernFonts, plainIcons } from "./packing.ts";
 
 const SERVER = process.env.ROOST_URL ?? "http://127.0.0.1:7667";
 
 export default defineConfig({
-  plugins: [svelte(), modernFonts(), firstLoad(250_000), marked(), compressed()],
+  plugins: [plainIcons(), svelte(), modernFonts(), firstLoad(250_000), marked(), compressed()],
   build: {
     outDir: "../src/roost/http/static",
     emptyOutDir: true,
@@ -21,8 +21,12 @@ export default defineConfig({
   server: {
     proxy: { "/api": { target: SERVER, changeOrigin: true, headers: { origin: SERVER } } },
   },
-  // Without this, tests get Svelte's server side.
-  resolve: process.env.VITEST ? { conditions: ["browser"] } : {},
+  resolve: {
+    // Mermaid asks for an older one: with its own there would be two of 260 KB each.
+    dedupe: ["katex"],
+    // Without this, tests get Svelte's server side.
+    ...(process.env.VITEST ? { conditions: ["browser"] } : {}),
+  },
   test: {
     environment: "jsdom",
     // A page of its own for each file, but not a process: to start one takes ten times as long.

@@ -91,12 +91,13 @@ export class Stream<E extends { kind: string }> {
       this.#options.changed?.("live");
       for (const wake of [...asleep]) wake();
       const parser = new Parser();
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      const decoder = new TextDecoder();
+      const reader = response.body!.getReader();
       for (;;) {
         silence.broken();
         const { done, value } = await reader.read();
         if (done) return;
-        for (const { id, data } of parser.push(value)) {
+        for (const { id, data } of parser.push(decoder.decode(value, { stream: true }))) {
           if (signal.aborted) return;
           if (id !== null) this.#last = id;
           this.#options.take(JSON.parse(data) as E);

@@ -2,6 +2,8 @@
 
 export type About = { version: string; python: string; platform: string; started_at: number; store: StoreView; sandbox: SandboxView; data: string | null; };
 
+export type Ahead = { times: Array<number>; time_zone: string; };
+
 export type Answer = { decision: "answered" | "approved" | "denied"; answer?: string | null; keep?: "always" | "once" | "session"; pattern?: string | null; };
 
 export type Answerer = { name: string; tiny: boolean; };
@@ -13,6 +15,8 @@ export type ApprovalSeenView = { kind: "approval"; approval: ApprovalView; };
 export type ApprovalUpdated = { kind: "approval"; approval: string; call: string; state: "answered" | "approved" | "denied" | "expired" | "pending" | "void"; };
 
 export type ApprovalView = { id: string; session: string; turn: string; call: string; kind: "approval" | "question"; asked: Asked; directory: string | null; state: "answered" | "approved" | "denied" | "expired" | "pending" | "void"; answer: string | null; asked_at: number; expires_at: number; answered_at: number | null; answered_on: string | null; };
+
+export type ApprovePairing = { code: string; user?: string | null; };
 
 export type Asked = { does: string; subject: string; why?: string; choices?: Array<string>; rule?: string; };
 
@@ -34,6 +38,8 @@ export type CapsBody = { day_tokens?: number | null; day_cost?: number | null; }
 
 export type ChangeMe = { name?: string | null; time_zone?: string | null; locale?: string | null; };
 
+export type ChangeSchedule = { name?: string; when?: GivenWhen; text?: string; model?: string | null; toolset?: "browser" | "chat" | "files" | "full" | "terminal" | null; session?: string | null; route?: string | null; missed?: "once" | "skip"; paused?: boolean; };
+
 export type ChangeSession = { title?: string | null; project?: string | null; pinned?: boolean; archived?: boolean; seen?: number; model?: string; toolset?: string; };
 
 export type ChangeSettings = { model?: string | null; toolset?: "browser" | "chat" | "files" | "full" | "terminal" | null; appearance?: Record<string, unknown>; };
@@ -41,6 +47,10 @@ export type ChangeSettings = { model?: string | null; toolset?: "browser" | "cha
 export type ChangeUser = { name?: string | null; role?: "admin" | "member" | null; disabled?: boolean | null; };
 
 export type ChangedView = { kind: "changed"; cursor: Cursor; at: number; events: Array<SessionUpdated | TurnUpdated | AttemptBegan | MessageAdded | ToolCallUpdated | ApprovalUpdated | HistoryRewritten>; messages?: Array<MessageView>; turns?: Array<TurnView>; calls?: Array<CallView>; approvals?: Array<ApprovalView>; session?: SessionView | null; };
+
+export type ChannelList = { channels: Array<ChannelView>; kinds: Array<string>; };
+
+export type ChannelView = { name: string; kind: string; configured: boolean; groups: "all" | "mention" | "none"; members: "all" | "paired"; sessions: "group" | "user"; reset: string; allow: Array<string>; block: Array<string>; paused: "no" | "yes"; options: Array<string>; condition: "connected" | "connecting" | "elsewhere" | "lost" | "off" | "refused" | "wrong"; since: number; bot: string | null; detail: string | null; received: number; waiting: number; undelivered: number; };
 
 export type Check = { name: string; state: "bad" | "ok" | "warn"; detail: string; advice: string; };
 
@@ -86,11 +96,13 @@ export type Fact = { id: string; text: string; kind: "event" | "fact" | "instruc
 
 export type FactList = { facts: Array<Fact>; };
 
-export type FilePart = { kind: "file"; blob: string; media_type: string; name: string; size: number; };
+export type FilePart = { kind: "file"; blob: string; media_type: string; name: string; size: number; sent?: boolean; };
 
 export type FileView = { id: string; media_type: string; size: number; };
 
 export type Focus = { focus?: string | null; };
+
+export type GivenWhen = { kind: "cron" | "every" | "once"; spec: string; time_zone?: string | null; };
 
 export type HistoryRewritten = { kind: "rewrite"; epoch: number; reason: "clear" | "compaction" | "edit" | "restore" | "undo"; };
 
@@ -106,6 +118,8 @@ export type LinkBody = { seconds?: number; };
 
 export type LinkView = { path: string; };
 
+export type MakeSchedule = { name: string; when: GivenWhen; text: string; id?: string | null; model?: string | null; toolset?: "browser" | "chat" | "files" | "full" | "terminal" | null; session?: string | null; route?: string | null; missed?: "once" | "skip"; };
+
 export type Me = { user: UserView; via: "browser" | "cli" | "token"; scopes: Array<"admin" | "chat" | "metrics" | "read">; };
 
 export type MemoryView = { provider: string; profile: string; open: boolean; marked: number; pending: number; failing: number; error: string | null; due_at: number | null; resting: number; unforgotten: number; unforgotten_error: string | null; };
@@ -114,7 +128,9 @@ export type MessageAdded = { kind: "message"; message: string; };
 
 export type MessageView = { id: string; role: "assistant" | "note" | "tool" | "user"; parts: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView>; turn: string | null; partial: boolean; pinned: boolean; position: number; created_at: number; };
 
-export type Messages = { messages: Array<MessageView>; turns: Array<TurnView>; calls: Array<CallView>; };
+export type Messages = { messages: Array<MessageView>; turns: Array<TurnView>; calls: Array<CallView>; approvals: Array<ApprovalView>; older: boolean; };
+
+export type NewChannel = { kind?: string | null; groups?: "all" | "mention" | "none"; members?: "all" | "paired"; sessions?: "group" | "user"; reset?: string; allow?: Array<string>; block?: Array<string>; paused?: "no" | "yes"; options?: Record<string, string | null>; };
 
 export type NewMemory = { text: string; kind?: "event" | "fact" | "instruction" | "preference"; entities?: Array<string>; replaces?: Array<string>; };
 
@@ -138,7 +154,11 @@ export type Offered = { name: string; provider: string; model: string; context: 
 
 export type OpenSession = { id?: string | null; title?: string | null; project?: string | null; model?: string | null; toolset?: string | null; instructions?: string; previous?: string | null; };
 
-export type Parent = { session: string; kind: "branch" | "subagent"; message?: string | null; };
+export type PairingList = { pairings: Array<PairingView>; };
+
+export type PairingView = { channel: string; sender: string; user: string | null; state: "approved" | "blocked" | "pending"; name: string | null; created_at: number; expires_at: number | null; };
+
+export type Parent = { session: string; kind: "branch" | "subagent"; message?: string | null; call?: string | null; };
 
 export type Problem = { type: string; title: string; status: number; detail: string; };
 
@@ -176,11 +196,25 @@ export type RewriteDetail = { trigger?: string | null; focus?: string | null; mo
 
 export type Rewrites = { rewrites: Array<Rewrite>; };
 
+export type RouteList = { routes: Array<RouteView>; };
+
+export type RouteView = { route: string; session: string | null; name: string | null; };
+
 export type Rule = { id: string; tool: string; pattern: string | null; decision: "allow" | "ask" | "deny"; session?: string | null; created_at?: number; };
 
 export type RuleList = { rules: Array<Rule>; };
 
+export type RunList = { runs: Array<ScheduleRun>; };
+
+export type RunNow = { id?: string | null; };
+
 export type SandboxView = { kind: "bubblewrap" | "local" | null; detail: string; };
+
+export type Schedule = { id: string; name: string; when: When; text: string; model?: string | null; toolset?: string | null; session?: string | null; route?: string | null; missed?: "once" | "skip"; paused: boolean; due_at: number | null; created_at: number; };
+
+export type ScheduleList = { schedules: Array<Schedule>; };
+
+export type ScheduleRun = { tick: number; turn: string | null; session: string | null; state: "cancelled" | "completed" | "failed" | "interrupted" | "merged" | "queued" | "removed" | "running" | "waiting" | "gone" | "missed" | "overlapped"; created_at: number; };
 
 export type SessionList = { sessions: Array<SessionView>; };
 
@@ -206,7 +240,7 @@ export type SignInList = { sign_ins: Array<SignInView>; };
 
 export type SignInView = { id: string; agent: string | null; created_at: number; seen_at: number | null; expires_at: number; here: boolean; };
 
-export type SnapshotView = { kind: "snapshot"; cursor: Cursor; session: SessionView; messages: Array<MessageView>; queue: Array<TurnView>; turn: TurnView | null; turns: Array<TurnView>; calls: Array<CallView>; approvals: Array<ApprovalView>; deltas: Array<Deltas>; };
+export type SnapshotView = { kind: "snapshot"; cursor: Cursor; session: SessionView; messages: Array<MessageView>; older: boolean; queue: Array<TurnView>; turn: TurnView | null; turns: Array<TurnView>; calls: Array<CallView>; approvals: Array<ApprovalView>; deltas: Array<Deltas>; };
 
 export type Snippet = { text: string; marks: Array<unknown[]>; };
 
@@ -220,7 +254,7 @@ export type Target = { session: string; };
 
 export type TextDelta = { kind: "text"; text: string; };
 
-export type TextPart = { kind: "text"; text: string; };
+export type TextPart = { kind: "text"; text: string; note?: "continuation" | "summary" | null; };
 
 export type TokenList = { tokens: Array<TokenView>; };
 
@@ -254,6 +288,10 @@ export type TurnUpdated = { kind: "turn"; turn: string; state: "cancelled" | "co
 
 export type TurnView = { id: string; session: string; state: "cancelled" | "completed" | "failed" | "interrupted" | "merged" | "queued" | "removed" | "running" | "waiting"; steer: boolean; route: string | null; effort: "high" | "low" | "medium" | "off" | null; model: string | null; parts: Array<TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | UnknownView>; message: string | null; step: number; attempt: number; reason: string | null; undone: boolean; created_at: number; started_at: number | null; ended_at: number | null; };
 
+export type UndeliveredList = { messages: Array<UndeliveredView>; };
+
+export type UndeliveredView = { id: string; route: string; session: string | null; turn: string | null; text: string; error: string; tries: number; created_at: number; };
+
 export type UnknownView = { kind: "unknown"; };
 
 export type UsageOverTime = { days: Array<UsedOnDay>; };
@@ -266,7 +304,11 @@ export type UserList = { users: Array<UserView>; };
 
 export type UserView = { id: string; name: string; role: "admin" | "member"; time_zone: string; locale: string; created_at: number; disabled: boolean; has_password: boolean; };
 
+export type When = { kind: "cron" | "every" | "once"; spec: string; time_zone: string; };
+
 export type WhichModel = { model?: string | null; };
+
+export type WhichSender = { channel: string; sender: string; };
 
 export type WhichTurn = { turn?: string | null; };
 
@@ -323,10 +365,29 @@ export type Calls = {
   "GET /api/rules": { path: undefined; query: undefined; body: undefined; answer: RuleList; };
   "POST /api/rules": { path: undefined; query: undefined; body: NewRule; answer: Rule; };
   "DELETE /api/rules/{rule}": { path: { rule: string; }; query: undefined; body: undefined; answer: undefined; };
+  "GET /api/schedules": { path: undefined; query: undefined; body: undefined; answer: ScheduleList; };
+  "POST /api/schedules": { path: undefined; query: undefined; body: MakeSchedule; answer: Schedule; };
+  "GET /api/schedules/ahead": { path: undefined; query: { kind: "cron" | "every" | "once"; spec: string; time_zone?: string | null; }; body: undefined; answer: Ahead; };
+  "GET /api/schedules/{schedule}": { path: { schedule: string; }; query: undefined; body: undefined; answer: Schedule; };
+  "PATCH /api/schedules/{schedule}": { path: { schedule: string; }; query: undefined; body: ChangeSchedule; answer: Schedule; };
+  "DELETE /api/schedules/{schedule}": { path: { schedule: string; }; query: undefined; body: undefined; answer: undefined; };
+  "POST /api/schedules/{schedule}/run": { path: { schedule: string; }; query: undefined; body: RunNow; answer: TurnView; };
+  "GET /api/schedules/{schedule}/runs": { path: { schedule: string; }; query: { before?: number | null; limit?: number; }; body: undefined; answer: RunList; };
   "GET /api/answerer": { path: undefined; query: { model?: string | null; }; body: undefined; answer: Answerer; };
+  "GET /api/routes": { path: undefined; query: undefined; body: undefined; answer: RouteList; };
   "GET /api/routes/{route}": { path: { route: string; }; query: undefined; body: undefined; answer: SessionView; };
   "PUT /api/routes/{route}": { path: { route: string; }; query: undefined; body: Target; answer: SessionView; };
   "POST /api/routes/{route}/reset": { path: { route: string; }; query: undefined; body: undefined; answer: SessionView; };
+  "GET /api/channels": { path: undefined; query: undefined; body: undefined; answer: ChannelList; };
+  "PUT /api/channels/{channel}": { path: { channel: string; }; query: undefined; body: NewChannel; answer: ChannelView; };
+  "DELETE /api/channels/{channel}": { path: { channel: string; }; query: undefined; body: undefined; answer: undefined; };
+  "GET /api/pairings": { path: undefined; query: undefined; body: undefined; answer: PairingList; };
+  "POST /api/pairings/approve": { path: undefined; query: undefined; body: ApprovePairing; answer: PairingView; };
+  "POST /api/pairings/block": { path: undefined; query: undefined; body: WhichSender; answer: PairingView; };
+  "POST /api/pairings/forget": { path: undefined; query: undefined; body: WhichSender; answer: undefined; };
+  "GET /api/undelivered": { path: undefined; query: undefined; body: undefined; answer: UndeliveredList; };
+  "POST /api/undelivered/{message}/retry": { path: { message: string; }; query: undefined; body: undefined; answer: undefined; };
+  "DELETE /api/undelivered/{message}": { path: { message: string; }; query: undefined; body: undefined; answer: undefined; };
   "POST /api/files": { path: undefined; query: undefined; body: Blob; answer: FileView; };
   "GET /api/files/{file}": { path: { file: string; }; query: undefined; body: undefined; answer: FileView; };
   "GET /api/files/{file}/content": { path: { file: string; }; query: { name?: string | null; save?: boolean; }; body: undefined; answer: Blob; };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ApprovalView, CallView } from "../api/types";
 import { OpenSession } from "../state/session.svelte";
-import { approvalOf, isOver, stateOf, stays } from "./calls";
+import { approvalOf, isOver, settled, stateOf, stays } from "./calls";
 import type { CallBlock } from "./turns";
 
 function block(more: Partial<CallBlock> = {}): CallBlock {
@@ -57,4 +57,18 @@ test("what was denied or stopped did not run to its end", () => {
   expect(isOver("denied")).toBe(false);
   expect(isOver("cancelled")).toBe(false);
   expect(isOver("failed")).toBe(true);
+});
+
+test("a settled question says how, where and when", () => {
+  const at = new Date(2026, 10, 15, 9, 5).getTime();
+  const given = (state: ApprovalView["state"], answered_on: string | null): ApprovalView =>
+    ({ state, answered_on, answered_at: at }) as ApprovalView;
+  expect(settled(given("approved", "web"), at)).toMatch(
+    /^You allowed this in the web app · \D?9:05/,
+  );
+  expect(settled(given("denied", "telegram:12"), at)).toMatch(/^You denied this on Telegram · /);
+  const days = settled(given("answered", null), at + 3 * 86_400_000);
+  expect(days).toMatch(/^You answered · .*15.* · /);
+  expect(settled(given("expired", null), at)).toContain("in time");
+  expect(settled(given("pending", null), at)).toBe("");
 });

@@ -1,7 +1,9 @@
 /** How a tool call stands. */
 
 import type { ApprovalView, CallView } from "../api/types";
+import { clock, date, daysBetween } from "../lib/time";
 import type { OpenSession } from "../state/session.svelte";
+import { t } from "../text/text";
 import type { Block, CallBlock } from "./turns";
 
 /** `writing` is one that the model is still asking for. */
@@ -27,6 +29,24 @@ export function approvalOf(session: OpenSession, call: string): ApprovalView | n
     if (each.call === call && (!found || each.asked_at >= found.asked_at)) found = each;
   }
   return found;
+}
+
+/** How a question was settled, where and when; nothing while it waits. */
+export function settled(approval: ApprovalView, now = Date.now()): string {
+  const { state, answered_on: on, answered_at: at } = approval;
+  const words = t.conversation.approval.settled;
+  if (state === "pending") return "";
+  if (state === "expired" || state === "void") return words[state];
+  const day = at === null || daysBetween(at, now) === 0 ? "" : date(at, now);
+  return [words[state](surface(on)), day, at === null ? "" : clock(at)].filter(Boolean).join(" · ");
+}
+
+/** A route begins with the name of its surface. */
+function surface(route: string | null): string {
+  const { surfaces, elsewhere } = t.conversation.approval;
+  const [name = ""] = (route ?? "").split(":", 1);
+  if (name in surfaces) return surfaces[name as keyof typeof surfaces];
+  return name ? elsewhere(name[0]!.toUpperCase() + name.slice(1)) : "";
 }
 
 /** What is not folded away: what went wrong, what waits, what a person was asked. */

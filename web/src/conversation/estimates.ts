@@ -8,7 +8,19 @@ const LINE = 24;
 const LETTERS = 80;
 const GAP = 10 * 60_000;
 
+const known = new WeakMap<Group, number>();
+
+/** Asked of every turn whenever one changes. */
 export function estimate(group: Group): number {
+  let height = known.get(group);
+  if (height === undefined) {
+    height = heightOf(group);
+    known.set(group, height);
+  }
+  return height;
+}
+
+function heightOf(group: Group): number {
   let height = 24;
   let steps = 0;
   for (const block of group.blocks) {

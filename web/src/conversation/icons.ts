@@ -7,6 +7,7 @@ import Cog from "@lucide/svelte/icons/cog";
 import FilePen from "@lucide/svelte/icons/file-pen";
 import FileSearch from "@lucide/svelte/icons/file-search";
 import FileText from "@lucide/svelte/icons/file-text";
+import FileUp from "@lucide/svelte/icons/file-up";
 import Globe from "@lucide/svelte/icons/globe";
 import History from "@lucide/svelte/icons/history";
 import ListTodo from "@lucide/svelte/icons/list-todo";
@@ -26,6 +27,7 @@ const ICONS: Record<string, LucideIcon> = {
   apply_patch: FilePen,
   find_files: FileSearch,
   search_files: FileSearch,
+  send_file: FileUp,
   fetch: Globe,
   web_search: Search,
   browser: AppWindow,

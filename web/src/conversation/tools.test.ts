@@ -35,6 +35,8 @@ test("long and broken objects become one short line", () => {
   expect(phrase("terminal", JSON.stringify({ command: "a\n\nb" })).object).toBe("a b");
   expect(phrase("terminal", JSON.stringify({ command: "x".repeat(1e6) })).object.length).toBe(301);
   expect(phrase("todo", "[]").object).toBe("");
+  const question = JSON.stringify({ question: "## Which of the **two** in `a_b`?" });
+  expect(phrase("ask_user", question).object).toBe("Which of the two in a_b?");
 });
 
 test("arguments are indented, unless they are no JSON", () => {

@@ -25,6 +25,7 @@ const OBJECTS: Record<string, string[]> = {
   apply_patch: ["path"],
   find_files: ["pattern"],
   search_files: ["regex"],
+  send_file: ["path"],
   fetch: ["url"],
   web_search: ["query"],
   session_search: ["query"],
@@ -51,6 +52,11 @@ export function phrase(name: string, text: string): Phrase {
   return { ...verbOf(name, given), object, mono: !IN_WORDS.has(name) && !name.startsWith("mcp_") };
 }
 
+/** Without the marks of Markdown that a line of words has no use for. */
+function unmarked(text: string): string {
+  return text.replace(/\*\*|`|^#+ /gm, "");
+}
+
 function verbOf(name: string, given: Given): Verb {
   switch (name) {
     case "terminal":
@@ -69,6 +75,7 @@ function verbOf(name: string, given: Given): Verb {
     case "apply_patch":
     case "find_files":
     case "search_files":
+    case "send_file":
     case "fetch":
     case "web_search":
     case "todo":
@@ -85,7 +92,8 @@ function objectOf(name: string, given: Given): string {
   if (name.startsWith("mcp_")) return ofServer(name);
   const known = OBJECTS[name];
   if (!known) return name;
-  const object = known.map((each) => plain(given[each])).find(Boolean) ?? "";
+  const said = known.map((each) => plain(given[each])).find(Boolean) ?? "";
+  const object = name === "ask_user" || name === "delegate" ? unmarked(said) : said;
   const folder = plain(given["path"]);
   const inside = name === "find_files" || name === "search_files";
   return inside && folder && folder !== "." ? words.inFolder(object || "*", folder) : object;

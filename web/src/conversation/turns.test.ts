@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { MessageView } from "../api/types";
 import { Live } from "../state/live.svelte";
-import { grouped, isContinuation, isSummary, liveBlocks, wordsKept } from "./turns";
+import { coming, grouped, isContinuation, isSummary, liveBlocks, wordsKept } from "./turns";
 
 let position = 0;
 
@@ -25,6 +25,10 @@ function message(
   };
 }
 
+function note(turn: string, note: "summary" | "continuation", text: string): MessageView {
+  return message("note", turn, [{ kind: "text", text, note }]);
+}
+
 const called = { kind: "tool_call", call: "call_1", name: "echo", arguments: "{}" } as const;
 const result = {
   kind: "tool_result",
@@ -46,6 +50,27 @@ test("messages of a turn stand together, and a call has its result", () => {
   expect(call?.kind === "call" && call.result).toBe(result);
 });
 
+test("what is on its way has the names that it will have in the history", () => {
+  const sent = coming("a", [{ kind: "text", text: "Hello" }], 1000);
+  const joined = message("user", "a", "And this");
+  const [stored] = grouped([message("user", "a", "Hello"), joined]);
+  expect(stored?.key).toBe(sent.key);
+  expect(stored?.blocks.map((each) => each.key)).toEqual([sent.blocks[0]?.key, joined.id]);
+});
+
+test("a file that the agent sent stands beside its words, one that it read does not", () => {
+  const file = { kind: "file", blob: "b", media_type: "text/csv", name: "t.csv", size: 3 } as const;
+  const sent = { ...file, sent: true };
+  const groups = grouped([
+    message("assistant", "a", [called]),
+    message("tool", "a", [{ kind: "tool_result", call: "call_1", content: [file, sent] }]),
+    message("assistant", "a", "There."),
+  ]);
+  const blocks = groups[0]?.blocks ?? [];
+  expect(blocks.map((each) => each.kind)).toEqual(["call", "attached", "text"]);
+  expect(blocks[1]).toMatchObject({ part: sent });
+});
+
 test("what has no turns is grouped by the person's messages", () => {
   const groups = grouped([
     message("user", null, "One"),
@@ -57,7 +82,7 @@ test("what has no turns is grouped by the person's messages", () => {
 });
 
 test("a summary stands alone, and the turn that it cuts in two ends once", () => {
-  const summary = message("note", "a", "Summary of the earlier conversation, which was ...:\n\nx");
+  const summary = note("a", "summary", "What was said:\n\nx");
   const first = message("assistant", "a", "Before");
   const groups = grouped([first, summary, message("assistant", "a", "After")]);
   expect(groups.map((each) => each.key)).toEqual([first.id, summary.id, "a"]);
@@ -115,5 +140,6 @@ test("words of a part of an answer are counted, those of a whole one are not", (
 test("empty texts are nothing, and a note that goes on is known", () => {
   const [group] = grouped([message("assistant", "a", "  ")]);
   expect(group?.blocks).toEqual([]);
-  expect(isContinuation(message("note", "a", "Your answer broke off here. Go on."))).toBe(true);
+  expect(isContinuation(note("a", "continuation", "Go on."))).toBe(true);
+  expect(isContinuation(message("note", "a", "Your workspace was emptied."))).toBe(false);
 });

@@ -7,12 +7,16 @@ export type Part = MessageView["parts"][number];
 type ResultPart = Extract<Part, { kind: "tool_result" }>;
 export type AttachedPart = Extract<Part, { kind: "image" | "file" }>;
 
+type NoteKind = NonNullable<Extract<Part, { kind: "text" }>["note"]>;
+
 type Base = { key: string; message: MessageView | null };
 
 /** One thing on the page. What is `live` still grows; the text of it is there. */
 export type Block = Base &
   (
-    | { kind: "user" | "note" | "unknown" }
+    | { kind: "note" | "unknown" }
+    /** What is not stored yet has no id that anything could be done with. */
+    | { kind: "user"; isStored: boolean }
     | { kind: "text"; text: string; live: LivePart | null }
     | { kind: "reasoning"; text: string; duration: number | null; live: LivePart | null }
     | {
@@ -39,21 +43,25 @@ export type Group = {
   isLast: boolean;
 };
 
-const SUMMARIES = ["Summary of the earlier conversation", "The earlier conversation was left out"];
-const CONTINUED = "Your answer broke off here.";
-
 export function textOf(message: Pick<MessageView, "parts">): string {
   const texts = message.parts.filter((part) => part.kind === "text");
   return texts.map((part) => part.text).join("\n\n");
 }
 
+/** Stands for messages that a compaction replaced. */
 export function isSummary(message: MessageView): boolean {
-  return message.role === "note" && SUMMARIES.some((each) => textOf(message).startsWith(each));
+  return noteOf(message) === "summary";
 }
 
 /** A note that tells the model to go on where it stopped. */
 export function isContinuation(message: MessageView): boolean {
-  return message.role === "note" && textOf(message).startsWith(CONTINUED);
+  return noteOf(message) === "continuation";
+}
+
+/** What the server says that a note is. */
+function noteOf(message: MessageView): NoteKind | undefined {
+  if (message.role !== "note") return undefined;
+  return message.parts.find((part) => part.kind === "text")?.note ?? undefined;
 }
 
 /** Groups that have not changed are those of before: what shows them has nothing to do. `streamed`
@@ -116,7 +124,26 @@ function group(
     for (const part of message.parts) if (part.kind === "tool_result") results.set(part.call, part);
   }
   const blocks = messages.flatMap((each) => blocksOf(each, results, streamed.get(each.id)));
+  const opening = blocks.find((each) => each.kind === "user");
+  if (opening && turn !== null) opening.key = turn;
   return { key, turn, messages, blocks, at: messages[0]!.created_at, isLast };
+}
+
+/** A turn whose words are not in the history yet. It has the names that it will have there, so that
+ * what is shown of it stays. */
+export function coming(turn: string, parts: Part[], at: number): Group {
+  const message: MessageView = {
+    id: turn,
+    role: "user",
+    parts,
+    turn,
+    partial: false,
+    pinned: false,
+    position: Infinity,
+    created_at: at,
+  };
+  const block: Block = { kind: "user", key: turn, message, isStored: false };
+  return { key: turn, turn, messages: [message], blocks: [block], at, isLast: true };
 }
 
 function blocksOf(
@@ -124,9 +151,8 @@ function blocksOf(
   results: ReadonlyMap<string, ResultPart>,
   streamed: string | undefined,
 ): Block[] {
-  if (message.role === "user" || message.role === "note") {
-    return [{ kind: message.role, key: message.id, message }];
-  }
+  if (message.role === "user") return [{ kind: "user", key: message.id, message, isStored: true }];
+  if (message.role === "note") return [{ kind: "note", key: message.id, message }];
   if (message.role === "tool") return [];
   const name = streamed ?? message.id;
   let texts = 0;
@@ -166,6 +192,7 @@ function blocksOf(
           result: results.get(part.call) ?? null,
           live: null,
         });
+        blocks.push(...sentBlocks(message, results.get(part.call)));
         break;
       case "image":
       case "file":
@@ -175,6 +202,16 @@ function blocksOf(
         blocks.push({ kind: "unknown", key: `${message.id}:${blocks.length}`, message });
         break;
     }
+  }
+  return blocks;
+}
+
+/** A file that the agent gave to the person stands beside its words, not inside of a step. */
+function sentBlocks(message: MessageView, result: ResultPart | undefined): Block[] {
+  const blocks: Block[] = [];
+  for (const part of result?.content ?? []) {
+    if (part.kind === "file" && part.sent)
+      blocks.push({ kind: "attached", key: `${result!.call}:${part.blob}`, message, part });
   }
   return blocks;
 }

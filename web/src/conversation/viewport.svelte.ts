@@ -1,7 +1,7 @@
 /** The part of a long list that is in the page: what is near the eye. Nothing that is read moves
  * when something above it comes, goes or grows; at the end, the end stays in view. */
 
-import { untrack } from "svelte";
+import { tick, untrack } from "svelte";
 import type { Attachment } from "svelte/attachments";
 
 export type Item = { key: string; estimate: number };
@@ -27,11 +27,13 @@ export class Viewport {
   #heights = new Map<string, number>();
   #elements = new Map<string, HTMLElement>();
   #scroller: HTMLElement | null = null;
+  /** Its height. To ask for it while the page changes would have all of it laid out once more. */
+  #room = 0;
   #anchor: Anchor | null = null;
   /** As the page was when it was last looked at. */
   #top = 0;
   #length = 0;
-  #soon = 0;
+  #soon: ReturnType<typeof setTimeout> | undefined;
   #sizes: ResizeObserver | null = null;
 
   constructor(private nearTop: () => void) {}
@@ -39,6 +41,7 @@ export class Viewport {
   /** The element that scrolls. */
   scroller: Attachment<HTMLElement> = (element) => {
     this.#scroller = element;
+    this.#room = element.clientHeight;
     this.#observer.observe(element);
     const scrolled = (): void => {
       this.#scrolled();
@@ -49,11 +52,16 @@ export class Viewport {
     });
     return () => {
       element.removeEventListener("scroll", scrolled);
-      cancelAnimationFrame(this.#soon);
+      clearTimeout(this.#soon);
       this.#sizes?.disconnect();
       this.#sizes = null;
       this.#scroller = null;
     };
+  };
+
+  /** All that scrolls: when it grows or shrinks, the page is held before that is drawn. */
+  column: Attachment<HTMLElement> = (element) => {
+    this.#observer.observe(element);
   };
 
   /** An item that is in the page. */
@@ -94,7 +102,8 @@ export class Viewport {
     this.following = true;
     this.isFar = false;
     this.#choose();
-    requestAnimationFrame(() => {
+    // Done before the frame that it is for, it asks for no other one.
+    void tick().then(() => {
       this.hold();
     });
   }
@@ -144,10 +153,11 @@ export class Viewport {
       const height = (target as HTMLElement).offsetHeight;
       if (key !== undefined && height) this.#heights.set(key, height);
     }
+    this.#room = this.#scroller?.clientHeight ?? 0;
     this.hold();
     // What came into the page now would be painted before its size is told.
-    cancelAnimationFrame(this.#soon);
-    this.#soon = requestAnimationFrame(() => {
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => {
       this.#choose();
     });
   }
@@ -191,7 +201,7 @@ export class Viewport {
 
   #choose(): void {
     const count = this.#items.length;
-    const room = this.#scroller?.clientHeight || 900;
+    const room = this.#room || 900;
     const at = this.#anchor && !this.following ? this.#index.get(this.#anchor.key) : undefined;
     let [first, last] = at === undefined ? [count, count] : [at, at];
     const inner = at === undefined ? 0 : this.#anchor!.inner;

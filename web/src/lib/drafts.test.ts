@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { draftKey, forgetOldDrafts, readDraft, saveDraft } from "./drafts";
+import { draftKey, draftsOf, forgetDrafts, forgetOldDrafts, readDraft, saveDraft } from "./drafts";
 
 const KEY = draftKey("usr_1", "ses_1");
 const HOUR = 3_600_000;
@@ -51,4 +51,12 @@ test("old drafts are cleared away, and nothing else", () => {
   localStorage.setItem("theme", "dark");
   forgetOldDrafts(31 * 24 * HOUR);
   expect(Object.keys(localStorage).sort()).toEqual(["draft:usr_1:new", "theme"]);
+});
+
+test("whoever leaves takes their drafts along, and nobody else's", () => {
+  saveDraft(KEY, { text: "mine", files: [], at: 1000 });
+  saveDraft(draftKey("usr_10", null), { text: "another's", files: [], at: 1000 });
+  expect(draftsOf("usr_1")).toEqual([KEY]);
+  forgetDrafts("usr_1");
+  expect(Object.keys(localStorage)).toEqual(["draft:usr_10:new"]);
 });

@@ -32,6 +32,16 @@ export function saveDraft(key: string, draft: Draft): boolean {
   return true;
 }
 
+/** Where this person's drafts are kept. */
+export function draftsOf(user: string): string[] {
+  const mine = `${PREFIX}${user}:`;
+  return Object.keys(localStorage).filter((key) => key.startsWith(mine));
+}
+
+export function forgetDrafts(user: string): void {
+  for (const key of draftsOf(user)) localStorage.removeItem(key);
+}
+
 /** Drafts of long ago, also of sessions that are gone. */
 export function forgetOldDrafts(now = Date.now()): void {
   for (const key of Object.keys(localStorage)) {

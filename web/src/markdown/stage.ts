@@ -2,8 +2,12 @@
  *
  * The page allows no styles in its markup, neither elements nor attributes, and drawings are full of
  * them: text would be measured in the wrong font. Styles set by script are allowed, so while the
- * library draws, what it sets as markup is set that way. */
+ * library draws, what it sets as markup is set that way. It draws with whatever the page's prototypes
+ * have, and takes neither a document of its own (a frame has the page's policy) nor other functions;
+ * so these are changed for as long as it draws, which has an end. What the page does meanwhile comes
+ * to the same: its own styles are set by script too, and its sanitizer takes styles out. */
 
+const LONGEST_WAIT = 15_000;
 const SHEET = "held-sheet";
 const HELD = "data-held-style";
 
@@ -13,12 +17,29 @@ export async function onStage<T>(work: (stage: HTMLElement) => Promise<T>): Prom
   stage.setAttribute("aria-hidden", "true");
   document.body.append(stage);
   const restore = [stylesByScript(), sheetsByScript(stage), stylesHeld()];
+  const end = deadline(LONGEST_WAIT);
   try {
-    return await work(stage);
+    return await Promise.race([work(stage), end.passed]);
   } finally {
+    end.cancel();
     restore.forEach((undo) => undo());
     stage.remove();
   }
+}
+
+function deadline(time: number): { passed: Promise<never>; cancel: () => void } {
+  let timer: ReturnType<typeof setTimeout>;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error("The diagram took too long."));
+    }, time);
+  });
+  return {
+    passed,
+    cancel: () => {
+      clearTimeout(timer);
+    },
+  };
 }
 
 function stylesByScript(): () => void {
@@ -58,6 +79,7 @@ function sheetsByScript(stage: HTMLElement): () => void {
   };
   return () => {
     Node.prototype.insertBefore = original;
+    if (!sheets.length) return;
     const others = document.adoptedStyleSheets.filter((sheet) => !sheets.includes(sheet));
     document.adoptedStyleSheets = others;
   };

@@ -12,7 +12,15 @@ function shown(text: string): string {
 describe("words", () => {
   test.each([
     ["", ""],
-    ["wor", ""],
+    ["wor", "wor"],
+    [" wor", " wor"],
+    ["word,", "word"],
+    ["don't", "don't"],
+    ["snake_cas", "snake"],
+    ["http://a.b", "http"],
+    ["**wor", ""],
+    ["#", ""],
+    ["1.", ""],
     ["a wor", "a "],
     ["a word ", "a word "],
     ["a word\n", "a word\n"],

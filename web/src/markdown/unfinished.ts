@@ -9,13 +9,18 @@ const MOST_OPENERS = 30;
 const UNSPACED =
   /[\s\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}、。，！？]/u;
 
-/** The text without the word at its end that may still grow. */
+/** The text without the word at its end that may still grow. Of the very first word, which is waited
+ * for, one sees the letters: they are no sign of anything, and nothing is there that they could move. */
 export function wholeWords(text: string): string {
+  const whole = text.slice(0, lastWord(text));
+  return whole.trim() ? whole : (/^\s*\p{L}[\p{L}\p{M}'’]*/u.exec(text)?.[0] ?? whole);
+}
+
+function lastWord(text: string): number {
   for (let at = text.length; at > text.length - LONGEST_WORD; at--) {
-    if (at === 0) return "";
-    if (UNSPACED.test(text[at - 1]!)) return text.slice(0, at);
+    if (at === 0 || UNSPACED.test(text[at - 1]!)) return at;
   }
-  return isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(0, -1) : text;
+  return text.length - (isHighSurrogate(text.charCodeAt(text.length - 1)) ? 1 : 0);
 }
 
 /** The source of an open block, with what is half written at its end closed or held back. */

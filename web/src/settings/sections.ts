@@ -2,6 +2,7 @@
 
 import Activity from "@lucide/svelte/icons/chart-column";
 import Brain from "@lucide/svelte/icons/brain";
+import CalendarClock from "@lucide/svelte/icons/calendar-clock";
 import CircleUser from "@lucide/svelte/icons/circle-user";
 import Cpu from "@lucide/svelte/icons/cpu";
 import Import from "@lucide/svelte/icons/smartphone";
@@ -34,7 +35,13 @@ const SECTIONS: Section[] = [
     id: "channels",
     label: names.channels,
     icon: MessagesSquare,
-    load: () => import("./Channels.svelte"),
+    load: () => import("./channels/Channels.svelte"),
+  },
+  {
+    id: "schedules",
+    label: names.schedules,
+    icon: CalendarClock,
+    load: () => import("./schedules/Schedules.svelte"),
   },
   {
     id: "account",

@@ -98,6 +98,12 @@ class Sidebar {
     localStorage.setItem("folded", JSON.stringify([...this.folded]));
   }
 
+  /** Names of projects are someone's own. */
+  forget(): void {
+    this.folded.clear();
+    localStorage.removeItem("folded");
+  }
+
   delete(session: SessionView): void {
     const wasOpen = router.session === session.id;
     this.deleted.add(session.id);

@@ -1,23 +1,44 @@
-/** What comes faster than it can be seen is taken once a frame, and costs no more. */
-export class Frames<E> {
-  #waiting: E[] = [];
+/** When something has to be shown: at once, with the next frame, or in a moment. */
+export type Haste = "now" | "frame" | "soon";
 
-  constructor(private take: (each: E) => void) {}
+/** What is waited for comes within it, where all is well. */
+const MOMENT = 50;
 
-  push(each: E): void {
-    this.#waiting.push(each);
-    if (this.#waiting.length > 1) return;
+/** What comes faster than it can be seen is done once a frame, and costs no more. What cannot wait is
+ * done at once, after all that came before it: by the time of its frame it is ready to be drawn, and
+ * nothing else is done in that frame. What nobody waits for asks for no frame of its own yet: a
+ * browser that has just drawn one lets the next wait, and what cannot wait would wait with it. */
+export class Frames {
+  #waiting: (() => void)[] = [];
+  #isAsked = false;
+  #isTaken = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  push(run: () => void, haste: Haste): void {
+    this.#waiting.push(run);
     // A page that nobody sees has no frames.
-    if (document.hidden) this.#apply();
-    else
-      requestAnimationFrame(() => {
-        this.#apply();
-      });
+    if (haste === "now" || document.hidden) this.#run();
+    if (haste === "now") this.#isTaken = true;
+    if (haste !== "soon") this.#ask();
+    else if (this.#waiting.length) this.#timer ??= setTimeout(() => this.#ask(), MOMENT);
   }
 
-  #apply(): void {
+  #ask(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    requestAnimationFrame(() => {
+      this.#isAsked = false;
+      if (!this.#isTaken) this.#run();
+      else if (this.#waiting.length) this.#ask();
+      this.#isTaken = false;
+    });
+  }
+
+  #run(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const each of waiting) this.take(each);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const run of waiting) run();
   }
 }

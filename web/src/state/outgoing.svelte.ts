@@ -25,6 +25,8 @@ export type Opening = { model: string | null; toolset: string | null; project: s
 const PREFIX = "outgoing:";
 /** A message that was sent so recently is still wanted after a reload; an older one is asked about. */
 const STILL_WANTED = 10 * 60_000;
+/** What arrives at once is not said to be on its way. */
+const PATIENCE = 400;
 
 type Kept = {
   session: string;
@@ -36,6 +38,7 @@ type Kept = {
 
 export class Outgoing {
   problem: Problem | null = $state.raw(null);
+  #isLate = $state(false);
   readonly session: string;
   readonly wanted: Wanted;
   readonly opening: Kept["opening"];
@@ -48,6 +51,14 @@ export class Outgoing {
     this.opening = kept.opening;
     this.id = kept.id;
     this.at = kept.at;
+    setTimeout(() => {
+      this.#isLate = true;
+    }, PATIENCE);
+  }
+
+  /** For so long that it should be said. */
+  get isOnItsWay(): boolean {
+    return this.#isLate && !this.problem;
   }
 }
 
@@ -97,9 +108,14 @@ class Outbox {
   /** The ids are ours: what has arrived already is not said twice. */
   retry(outgoing: Outgoing): Promise<void> {
     outgoing.problem = null;
-    const before = this.#last.get(outgoing.session) ?? Promise.resolve();
-    const sent = before.then(() => this.#deliver(outgoing));
-    this.#last.set(outgoing.session, sent);
+    const { session } = outgoing;
+    const before = this.#last.get(session);
+    // With nothing before it, it leaves before the page shows it.
+    const sent = before?.then(() => this.#deliver(outgoing)) ?? this.#deliver(outgoing);
+    this.#last.set(session, sent);
+    void sent.then(() => {
+      if (this.#last.get(session) === sent) this.#last.delete(session);
+    });
     return sent;
   }
 
@@ -125,31 +141,45 @@ class Outbox {
     }
   }
 
+  /** Someone leaves this browser, and takes along what they have not sent. */
+  forget(user: string): void {
+    this.messages.clear();
+    for (const key of keysOf(user)) localStorage.removeItem(key);
+  }
+
   async #deliver(outgoing: Outgoing): Promise<void> {
     if (!this.messages.has(outgoing.id)) return;
     try {
-      await this.#open(outgoing);
+      if (outgoing.opening) await this.#open(outgoing, outgoing.opening);
       const turn = await call("POST /api/sessions/{session}/turns", {
         path: { session: outgoing.session },
         body: { id: outgoing.id, ...outgoing.wanted },
       });
-      if (opened.session?.id === outgoing.session) opened.session.took(turn);
-      this.drop(outgoing);
+      const arrived = (): void => {
+        this.drop(outgoing);
+      };
+      if (opened.session?.id === outgoing.session) opened.session.took(turn, arrived);
+      else arrived();
     } catch (error) {
       outgoing.problem = asProblem(error);
     }
   }
 
-  async #open(outgoing: Outgoing): Promise<void> {
-    if (!outgoing.opening || sessions.get(outgoing.session)) return;
-    const body = { id: outgoing.session, ...outgoing.opening };
+  async #open(outgoing: Outgoing, opening: NonNullable<Kept["opening"]>): Promise<void> {
+    if (sessions.get(outgoing.session)) return;
+    const body = { id: outgoing.session, ...opening };
     sessions.took(await call("POST /api/sessions", { body }));
     if (router.place.page === "chat" && router.session === null) router.open(outgoing.session);
   }
 }
 
-function keyOf(id: string): string {
-  return `${PREFIX}${me.who?.user.id ?? ""}:${id}`;
+function keyOf(id: string, user = me.who?.user.id ?? ""): string {
+  return `${PREFIX}${user}:${id}`;
+}
+
+function keysOf(user?: string): string[] {
+  const theirs = keyOf("", user);
+  return Object.keys(localStorage).filter((key) => key.startsWith(theirs));
 }
 
 function keep(outgoing: Outgoing): void {
@@ -161,9 +191,7 @@ function keep(outgoing: Outgoing): void {
 }
 
 function keptOnes(): Kept[] {
-  const mine = keyOf("");
-  return Object.keys(localStorage)
-    .filter((key) => key.startsWith(mine))
+  return keysOf()
     .map((key) => parsed<Kept>(localStorage.getItem(key)))
     .filter((kept) => kept !== null)
     .sort((a, b) => a.at - b.at);

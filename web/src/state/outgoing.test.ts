@@ -50,6 +50,12 @@ test("a first message opens a session that names the one that was left, and show
   expect(localStorage.length).toBe(0);
 });
 
+test("a message is on its way before anything else is done", async () => {
+  const sent = outbox.send({ text: "hello", files: [] }, "ses_1", OPENING, null);
+  expect(requests.map((each) => each.path)).toEqual(["/api/sessions/ses_1/turns"]);
+  await sent;
+});
+
 test("two messages sent at once arrive in their order, in one session", async () => {
   const first = outbox.send({ text: "one", files: [] }, null, OPENING, null);
   const second = outbox.send({ text: "two", files: [] }, null, OPENING, null);
@@ -127,4 +133,13 @@ test("what is kept and can't be read keeps nothing else from being sent", async 
   localStorage.setItem("outgoing:usr_1:trn_broken", "{");
   outbox.restore(Date.now() + 11 * MINUTE);
   expect(outbox.of("ses_1").map((each) => each.wanted.text)).toEqual(["hello"]);
+});
+
+test("whoever leaves takes along what they have not sent, and nobody else's", async () => {
+  answers = () => json({}, 503);
+  await outbox.send({ text: "mine", files: [] }, "ses_1", OPENING, null);
+  localStorage.setItem("outgoing:usr_2:trn_9", "{}");
+  outbox.forget("usr_1");
+  expect(outbox.messages.size).toBe(0);
+  expect(Object.keys(localStorage)).toEqual(["outgoing:usr_2:trn_9"]);
 });

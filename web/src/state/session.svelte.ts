@@ -13,18 +13,28 @@ import type {
   SnapshotView,
   TurnView,
 } from "../api/types";
-import { Frames } from "./frames";
+import { Frames, type Haste } from "./frames";
 import { Live } from "./live.svelte";
 import { whileSeen } from "./visibility";
 
 type SessionEvent = Calls["GET /api/sessions/{session}/events"]["answer"];
 
 const PAGE = 100;
-/** As many messages has a snapshot, if there are so many. */
-const NEWEST = 50;
 
 /** Loading, followed live, deleted, or refused for a reason that `problem` says. */
 export type Standing = "loading" | "live" | "gone" | "refused";
+
+/** The page and the first word of an answer are what one waits for. That a turn waits or begins is
+ * told right before its first word. */
+function hasteOf(event: SessionEvent): Haste {
+  if (event.kind === "snapshot") return "now";
+  if (event.kind === "streamed") return event.deltas.first_seq === 1 ? "now" : "frame";
+  return event.kind === "changed" && event.events.some(isBeginning) ? "soon" : "frame";
+}
+
+function isBeginning(each: ChangedView["events"][number]): boolean {
+  return each.kind === "turn" && (each.state === "queued" || each.state === "running");
+}
 
 export class OpenSession {
   standing: Standing = $state("loading");
@@ -38,6 +48,16 @@ export class OpenSession {
   readonly approvals = new SvelteMap<string, ApprovalView>();
   /** Ids of the turns that wait, the next one first. */
   queued: string[] = $state.raw([]);
+  readonly queue: TurnView[] = $derived(
+    this.queued.map((id) => this.turns.get(id)).filter((each) => each !== undefined),
+  );
+  /** The turn under way: it runs, or waits for an answer. Every message asks for it. */
+  readonly current: TurnView | null = $derived.by(() => {
+    for (const turn of this.turns.values()) {
+      if (turn.state === "running" || turn.state === "waiting") return turn;
+    }
+    return null;
+  });
   /** What streams, if something does. */
   live: Live | null = $state.raw(null);
   /** What is being done to the session outside of a turn. */
@@ -49,9 +69,7 @@ export class OpenSession {
 
   #stream: Stream<SessionEvent>;
   #end: (() => void) | null = null;
-  #frames = new Frames<SessionEvent>((event) => {
-    this.#take(event);
-  });
+  #frames = new Frames();
   #older: Promise<void> | null = null;
   /** Of the messages that are shown. */
   #epoch: number | null = null;
@@ -60,7 +78,9 @@ export class OpenSession {
     this.#stream = new Stream<SessionEvent>({
       address: (after) => address("/api/sessions/{session}/events", { session: id }, { after }),
       take: (event) => {
-        this.#frames.push(event);
+        this.#frames.push(() => {
+          this.#take(event);
+        }, hasteOf(event));
       },
       changed: (state, problem) => {
         if (state === "refused" && problem) this.#refuse(problem);
@@ -79,18 +99,6 @@ export class OpenSession {
     this.#end = null;
   }
 
-  get queue(): TurnView[] {
-    return this.queued.map((id) => this.turns.get(id)).filter((each) => each !== undefined);
-  }
-
-  /** The turn under way: it runs, or waits for an answer. */
-  get current(): TurnView | null {
-    for (const turn of this.turns.values()) {
-      if (turn.state === "running" || turn.state === "waiting") return turn;
-    }
-    return null;
-  }
-
   get pendingApprovals(): ApprovalView[] {
     return [...this.approvals.values()].filter((each) => each.state === "pending");
   }
@@ -103,11 +111,13 @@ export class OpenSession {
     return this.#older;
   }
 
-  /** What the server has confirmed of a turn, before the stream tells of it. */
-  took(turn: TurnView): void {
-    if (this.turns.has(turn.id)) return;
-    this.turns.set(turn.id, turn);
-    if (turn.state === "queued") this.queued = [...this.queued, turn.id];
+  /** What the server has confirmed of a turn, maybe before the stream tells of it. Once it is known
+   * here, `then` is called. */
+  took(turn: TurnView, then?: () => void): void {
+    this.#frames.push(() => {
+      this.#confirm(turn);
+      then?.();
+    }, "soon");
   }
 
   /** A message was pinned, or is not any more. */
@@ -115,6 +125,12 @@ export class OpenSession {
     this.messages = this.messages.map((each) =>
       each.id === message && each.pinned !== pinned ? { ...each, pinned } : each,
     );
+  }
+
+  #confirm(turn: TurnView): void {
+    if (this.turns.has(turn.id)) return;
+    this.turns.set(turn.id, turn);
+    if (turn.state === "queued") this.queued = [...this.queued, turn.id];
   }
 
   #take(event: SessionEvent): void {
@@ -147,7 +163,7 @@ export class OpenSession {
     }
     const kept = this.#olderThan(snapshot);
     this.messages = [...kept, ...snapshot.messages];
-    if (!kept.length) this.hasOlder = snapshot.messages.length >= NEWEST;
+    if (!kept.length) this.hasOlder = snapshot.older;
     this.view = snapshot.session;
     this.#epoch = snapshot.session.epoch;
     this.#know(snapshot);
@@ -244,7 +260,7 @@ export class OpenSession {
       query: { before: first.position, limit: PAGE },
     });
     if (rewrites !== this.rewrites) return;
-    this.hasOlder = page.messages.length === PAGE;
+    this.hasOlder = page.older;
     this.#know(page);
     this.messages = [...page.messages, ...this.messages];
   }

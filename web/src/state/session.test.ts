@@ -40,6 +40,7 @@ function snapshot(messages: MessageView[], more: Partial<SnapshotView> = {}): Sn
     cursor: { epoch, revision: 1 },
     session: session(epoch),
     messages,
+    older: false,
     queue: [],
     turn: null,
     turns: [],
@@ -64,14 +65,14 @@ function streamed(seq: number, ...deltas: Deltas["deltas"]): object {
 
 /** The server's end of the stream: each connection is one. */
 let connections: ReadableStreamDefaultController<Uint8Array>[] = [];
-let pages: MessageView[] = [];
+let page: { messages: MessageView[]; older: boolean };
 let open: OpenSession;
 
 beforeEach(() => {
   connections = [];
   vi.stubGlobal("fetch", (url: string) => {
     if (url.includes("/messages")) {
-      return Promise.resolve(Response.json({ messages: pages, turns: [], calls: [] }));
+      return Promise.resolve(Response.json({ ...page, turns: [], calls: [], approvals: [] }));
     }
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -86,14 +87,18 @@ beforeEach(() => {
 
 afterEach(() => {
   open.leave();
+  vi.unstubAllGlobals();
 });
 
-async function tell(...events: object[]): Promise<void> {
+function send(...events: object[]): void {
   const data = events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("");
   connections.at(-1)?.enqueue(new TextEncoder().encode(data));
+}
+
+async function tell(...events: object[]): Promise<void> {
   // Events are applied with the frame after they came; that is over when the last of them shows.
   const last = { kind: "noticed", cursor: at, text: String(Math.random()) };
-  connections.at(-1)?.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(last)}\n\n`));
+  send(...events, last);
   await vi.waitFor(() => {
     expect(open.notice).toBe(last.text);
   });
@@ -123,6 +128,21 @@ test("an answer streams, and its message takes the place of what was streamed", 
   expect(open.streamed.get("msg_2")).toBe(key);
 });
 
+test("the first word is there before any frame, with what was told before it", async () => {
+  await tell(snapshot([]));
+  vi.stubGlobal("requestAnimationFrame", () => 0);
+  const runs = { kind: "turn", turn: TURN, state: "running" } as const;
+  send(
+    changed([runs, began], { turns: [turn("running")] }),
+    streamed(1, { kind: "text", text: "One" }),
+    streamed(2, { kind: "text", text: " two" }),
+  );
+  await vi.waitFor(() => {
+    expect(live()).toEqual(["text: One"]);
+  });
+  expect(open.current?.id).toBe(TURN);
+});
+
 test("what is told twice counts once", async () => {
   await tell(
     snapshot([]),
@@ -135,8 +155,7 @@ test("what is told twice counts once", async () => {
 
 test("a gap in what streams is closed by beginning anew", async () => {
   await tell(snapshot([]), changed([began]));
-  const gap = `data: ${JSON.stringify(streamed(5, { kind: "text", text: "lost" }))}\n\n`;
-  connections.at(-1)?.enqueue(new TextEncoder().encode(gap));
+  send(streamed(5, { kind: "text", text: "lost" }));
   await vi.waitFor(() => {
     expect(connections).toHaveLength(2);
   });
@@ -191,9 +210,13 @@ test("a turn that ends streams no more, and what waits begins", async () => {
 
 test("older pages come before what is known, and stay when a snapshot meets them", async () => {
   const newest = Array.from({ length: 50 }, (_, n) => message(100 + n, "user", `${n}`));
-  await tell(snapshot(newest));
+  await tell(snapshot(newest, { older: true }));
   expect(open.hasOlder).toBe(true);
-  pages = [message(98, "user", "older"), message(99, "user", "old")];
+  // A page may be short and yet not be the last.
+  page = { messages: [message(99, "user", "old")], older: true };
+  await open.older();
+  expect(open.hasOlder).toBe(true);
+  page = { messages: [message(98, "user", "older")], older: false };
   await open.older();
   expect(open.messages).toHaveLength(52);
   expect(open.hasOlder).toBe(false);
@@ -204,7 +227,7 @@ test("older pages come before what is known, and stay when a snapshot meets them
 test("after a long break nothing is missing in between", async () => {
   await tell(snapshot([message(1, "user", "long ago")]));
   const newest = Array.from({ length: 50 }, (_, n) => message(100 + n, "user", `${n}`));
-  await tell(snapshot(newest));
+  await tell(snapshot(newest, { older: true }));
   expect(open.messages[0]?.position).toBe(100);
   expect(open.hasOlder).toBe(true);
 });

@@ -1,10 +1,12 @@
 /** All of a user's sessions, as the sidebar shows them, and what waits for an answer. */
 
 import { SvelteMap } from "svelte/reactivity";
-import { call } from "../api/client";
+import { asProblem, call, type Problem } from "../api/client";
 import { Stream } from "../api/stream";
 import type { ApprovalView, Calls, ChangeSession, SessionView } from "../api/types";
 import { connection } from "./connection.svelte";
+import { Frames } from "./frames";
+import { places } from "./places.svelte";
 import { whileSeen } from "./visibility";
 
 type FeedEvent = Calls["GET /api/events"]["answer"];
@@ -88,13 +90,18 @@ class Sessions {
   /** Questions without an answer, in all sessions. */
   readonly approvals = new SvelteMap<string, ApprovalView>();
   isLoaded = $state(false);
+  /** Why the list could not be read anew: what is shown may not be all. */
+  problem: Problem | null = $state.raw(null);
   #end: (() => void) | null = null;
+  #frames = new Frames();
 
   follow(): void {
     const stream = new Stream<FeedEvent>({
       address: () => "/api/events",
       take: (event) => {
-        this.#take(event);
+        this.#frames.push(() => {
+          this.#take(event);
+        }, "soon");
       },
       changed: (state) => {
         connection.tell(state);
@@ -145,7 +152,17 @@ class Sessions {
     this.#dropped(id);
   }
 
+  /** Read the list anew. What was known stays if that fails. */
   async refresh(): Promise<void> {
+    try {
+      await this.#read();
+      this.problem = null;
+    } catch (error) {
+      this.problem = asProblem(error);
+    }
+  }
+
+  async #read(): Promise<void> {
     const [pinned, filed, { approvals }] = await Promise.all([
       call("GET /api/sessions", { query: { pinned: true, limit: MOST } }),
       call("GET /api/sessions", { query: { filed: true, limit: MOST } }),
@@ -177,10 +194,12 @@ class Sessions {
     switch (event.kind) {
       case "ready":
       case "refetch":
-        // If it fails, the connection does too, and the next one is told `ready` again.
-        void this.refresh().catch(() => undefined);
+        void this.refresh();
+        places.look();
         break;
       case "session":
+        // One that was not there may have begun on a channel.
+        if (!this.get(event.session.id)) places.look();
         this.took(event.session);
         break;
       case "removed":

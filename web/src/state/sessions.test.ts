@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { SessionView } from "../api/types";
-import { SessionList } from "./sessions.svelte";
+import { SessionList, sessions } from "./sessions.svelte";
 
 function session(n: number, more: Partial<SessionView> = {}): SessionView {
   return { id: `ses_${n}`, active_at: n, archived: false, ...more } as SessionView;
@@ -69,4 +69,18 @@ test("one from far back is known, and leaves no gap before it", async () => {
   list.take(session(3, { pinned: true }));
   while (!list.isWhole) await list.more();
   expect(list.sessions).toHaveLength(230);
+});
+
+test("a list that could not be read anew says why, and keeps what it had", async () => {
+  sessions.took(session(1));
+  vi.stubGlobal("fetch", () =>
+    Promise.resolve(Response.json({ title: "Busy", detail: "Try again." }, { status: 503 })),
+  );
+  await sessions.refresh();
+  expect(sessions.problem?.detail).toBe("Try again.");
+  expect(ids(sessions.open)).toEqual(["ses_1"]);
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ sessions: [], approvals: [] })));
+  await sessions.refresh();
+  expect(sessions.problem).toBeNull();
+  expect(sessions.isLoaded).toBe(true);
 });

@@ -21,6 +21,7 @@ const tools = {
   apply_patch: verb("Patch", "Patching", "Patched"),
   find_files: verb("Look for files", "Looking for files", "Looked for files"),
   search_files: verb("Search files for", "Searching files for", "Searched files for"),
+  send_file: verb("Send", "Sending", "Sent"),
   fetch: verb("Fetch", "Fetching", "Fetched"),
   web_search: verb("Search the web for", "Searching the web for", "Searched the web for"),
   session_search: verb(
@@ -153,6 +154,15 @@ export const conversation = {
     reason: "Why not (optional)",
     reasonHint: "The agent reads it.",
     waiting: (what: string) => `Roost waits for your answer: ${what}`,
+    settled: {
+      approved: (where: string) => `You allowed this ${where}`.trim(),
+      denied: (where: string) => `You denied this ${where}`.trim(),
+      answered: (where: string) => `You answered ${where}`.trim(),
+      expired: "Nobody answered in time, so it was denied.",
+      void: "The turn ended before anyone answered.",
+    },
+    surfaces: { web: "in the web app", cli: "in the terminal", api: "over the API" },
+    elsewhere: (surface: string) => `on ${surface}`,
     expires: (time: string) => `Without an answer it is denied in ${time}.`,
   },
   question: {

@@ -12,6 +12,7 @@ export const settings = {
     tools: "Tools and approvals",
     memory: "Memory",
     channels: "Channels",
+    schedules: "Schedules",
     account: "You",
     users: "Users",
     appearance: "Appearance",
@@ -151,14 +152,6 @@ export const settings = {
     add: "Have something remembered",
     example: "I prefer short answers.",
     remember: "Remember",
-  },
-  channels: {
-    title: "Channels",
-    lead: "Roost in the messengers you use.",
-    empty: "There are no channels in this version",
-    emptyDetail:
-      "Telegram, Discord and Slack are not there yet. Programs of your own can talk to Roost over its API.",
-    docs: "Documentation of the API",
   },
   account: {
     profile: "About you",

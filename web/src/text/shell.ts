@@ -29,6 +29,15 @@ export const shell = {
     interrupted: "Interrupted",
     failed: "Stopped by an error",
   },
+  signOut: {
+    title: "Delete what was not sent?",
+    action: "Sign out and delete",
+    lost: (messages: number, drafts: number) => {
+      const unsent = messages ? [counted(messages, "unsent message")] : [];
+      const what = [...unsent, ...(drafts ? [counted(drafts, "draft")] : [])].join(" and ");
+      return `This browser keeps ${what} that the server does not have. Signing out deletes what is kept here. Your sessions stay.`;
+    },
+  },
   asks: (title: string) => `${title} waits for your answer`,
   themes: { system: "System theme", light: "Light theme", dark: "Dark theme" },
   palette: {

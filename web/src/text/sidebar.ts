@@ -1,4 +1,7 @@
 /** Words of the sidebar. */
+
+import { counted } from "./counted";
+
 export const sidebar = {
   newChat: "New chat",
   search: "Search",
@@ -49,6 +52,8 @@ export const sidebar = {
   noProject: "No project",
   move: "Move",
   settings: "Settings",
+  settingsWaiting: (n: number) =>
+    `Settings: ${counted(n, "person waits", "people wait")} to be let in`,
   signOut: "Sign out",
   shortcuts: "Keyboard shortcuts",
   connected: "Connected",

@@ -130,10 +130,5 @@ export const welcome = {
   phoneSafe: "Anyone who has this code can sign in as you until it is used.",
 
   // Password.
-  passwordTitle: "Set a password",
-  passwordOld: "Password now",
-  passwordNew: "New password",
-  passwordHint: "At least 10 characters. Other browsers are signed out.",
-  passwordShort: "A password has at least 10 characters.",
   passwordSet: "The password is set.",
 };

@@ -26,7 +26,7 @@ embeddings: .venv/run.stamp ## Let memory recall by meaning too (100 MB)
 
 test: .venv/dev.stamp .venv/system.stamp web ## Run all tests (ARGS="-k store" and so on)
 	@$(BIN)/python -m tools.web vitest run
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 check: .venv/dev.stamp web ## Check format, lint, types and layers
 	@$(BIN)/ruff format --check
@@ -57,9 +57,9 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 	--override requirements/overrides.txt --custom-compile-command "make lock" $(ARGS)
 
 lock: .venv/lock.stamp ## Resolve requirements/*.txt anew (ARGS=--upgrade for newer versions)
-	@$(LOCK) pyproject.toml --group build --group local -o requirements/run.txt
-	@$(LOCK) pyproject.toml --group build --group local --group embeddings --group dev -c requirements/run.txt \
-		-o requirements/dev.txt
+	@$(LOCK) pyproject.toml --group build --group local --group channels -o requirements/run.txt
+	@$(LOCK) pyproject.toml --group build --group local --group channels --group embeddings --group dev \
+		-c requirements/run.txt -o requirements/dev.txt
 	@$(LOCK) --group embeddings -c requirements/dev.txt -o requirements/embeddings.txt
 	@$(LOCK) --group lock -o requirements/lock.txt
 

@@ -11,7 +11,7 @@ from roost.client.place import find, left_in
 from roost.http.server import address, bind, serve
 from roost.wiring import Roost
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 @asynccontextmanager

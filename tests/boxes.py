@@ -19,7 +19,7 @@ from roost.workspace.inside.trees import below
 from roost.workspace.local import LocalSandbox
 from roost.workspace.probe import Probe, probe
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 OWNER = 60_001
 HOME = "/workspace"
 KINDS: tuple[SandboxKind, ...] = ("local", "bubblewrap")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,9 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from roost.core.ids import SessionId
-from roost.store.sqlite.store import SqliteStore
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, opened
+from tests import postgres
+from tests.store_driver import AnyStore, Driver, databases, opened
 
 # The same examples on every run; `HYPOTHESIS_PROFILE=long` looks further, with new ones each time.
 _EVERY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,30 +31,79 @@ structlog.configure(
 )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Half of its time a test waits for a process, a page or a disk."""
+    return min(8, 2 * (os.cpu_count() or 1))
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What is said of stores is said of both: these tests run on each."""
+    if "backend" in metafunc.fixturenames and (backends := _backends(metafunc)):
+        metafunc.parametrize("backend", backends, indirect=True)
+
+
+def _backends(metafunc: pytest.Metafunc) -> list[str]:
+    marked = metafunc.definition.get_closest_marker
+    if marked("postgres") is not None:
+        return ["postgres"]
+    is_for_both = marked("sqlite") is None and marked("both") is not None
+    return ["sqlite", "postgres"] if is_for_both else []
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def backend(request: pytest.FixtureRequest) -> str:
+    """What the store of a test is in."""
+    return getattr(request, "param", "sqlite")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator[postgres.Server]:
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture
+async def url(postgres_server: postgres.Server) -> AsyncGenerator[str]:
+    """The address of a PostgreSQL with nothing in it."""
+    url = await postgres_server.database()
+    yield url
+    await postgres_server.give_back(url)
+
+
+@pytest.fixture
+async def folder(
+    tmp_path: Path, backend: str, request: pytest.FixtureRequest
+) -> AsyncGenerator[Path]:
     """The data folder of `store`."""
-    return tmp_path / "data"
+    folder = tmp_path / "data"
+    if backend == "sqlite":
+        yield folder
+        return
+    server: postgres.Server = request.getfixturevalue("postgres_server")
+    databases[folder] = url = await server.database()
+    yield folder
+    del databases[folder]
+    await server.give_back(url)
 
 
 @pytest.fixture
-async def store(folder: Path, clock: FakeClock) -> AsyncGenerator[SqliteStore]:
+async def store(folder: Path, clock: FakeClock) -> AsyncGenerator[AnyStore]:
     async with opened(folder, clock) as store:
         yield store
 
 
 @pytest.fixture
-async def ada(store: SqliteStore) -> Driver:
+async def ada(store: AnyStore) -> Driver:
     return await Driver.of(store, "Ada", "admin")
 
 
 @pytest.fixture
-async def bob(store: SqliteStore) -> Driver:
+async def bob(store: AnyStore) -> Driver:
     return await Driver.of(store, "Bob")
 
 

@@ -37,18 +37,18 @@ from roost.runtime import app as runtime
 from roost.runtime.account import Account
 from roost.runtime.building import Builder
 from roost.runtime.parts import Parts
-from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.models import ModelServer
 from roost.tools.base import Intent, Tool, ToolContext, ToolOutput
 from roost.tools.toolsets import Toolsets
 from roost.wiring.guarding import rules_of
 from roost.workspace.workspaces import Workspaces
+from tests.store_driver import open_any
 
 T = TypeVar("T")
 
 ASKS = Intent(does="Do it", subject="Sure?", asks=True)
 
-SECONDS = 20
+SECONDS = 60
 
 
 class FunctionTool:
@@ -126,9 +126,7 @@ class Engine:
     async def start(self) -> None:
         stack = AsyncExitStack()
         ttl = self.config.leases.ttl.total_seconds()
-        self.store: SqliteStore = open_store(
-            self.folder, clock=self.clock, version="test", lease_ttl=ttl
-        )
+        self.store = await open_any(self.folder, self.clock, lease_ttl=ttl)
         stack.push_async_callback(self.store.close)
         connector = aiohttp.TCPConnector(limit=0)
         connections = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))

@@ -19,7 +19,7 @@ from roost.tools.base import Allowed, Intent, ToolContext, ToolError, ToolOutput
 from roost.tools.file_access import HasRoom
 from roost.tools.files import file_tools
 from roost.workspace.base import Sandbox
-from roost.workspace.workspaces import Workspaces
+from roost.workspace.workspaces import HomeOf, Workspaces
 
 USER = UserId("usr_1")
 
@@ -40,12 +40,18 @@ class FileHands:
         has_room: HasRoom | None = None,
         sandbox: Sandbox | None = None,
         search_seconds: float = 20.0,
+        home_of: HomeOf | None = None,
     ) -> None:
         config = WorkspacesConfig(
             read=tuple([str(path) for path in read]), write=tuple([str(path) for path in write])
         )
         self.workspaces = Workspaces(
-            sandbox, root / "data" / "workspaces", config, clock=FakeClock(), is_admin=_anyone
+            sandbox,
+            root / "data" / "workspaces",
+            config,
+            clock=FakeClock(),
+            is_admin=_anyone,
+            home_of=home_of,
         )
         self.outside = root / "outside"
         self.outside.mkdir(exist_ok=True)

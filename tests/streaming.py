@@ -35,12 +35,14 @@ from tests.store_driver import Driver, draft
 
 T = TypeVar("T")
 
-DEADLINE = 10
+DEADLINE = 60
 
 
 class Watchable(Protocol):
     def since(self, session: SessionId, revision: int) -> Awaitable[Changes]: ...
     def snapshot(self, session: SessionId) -> Awaitable[Snapshot]: ...
+    @property
+    def user(self) -> UserId: ...
 
 
 class GatedLog:
@@ -66,6 +68,10 @@ class GatedLog:
 
     async def snapshot(self, session: SessionId) -> Snapshot:
         return await self._pass(self._history.snapshot(session))
+
+    @property
+    def user(self) -> UserId:
+        return self._history.user
 
     async def _pass(self, reading: Awaitable[T]) -> T:
         self.reads += 1

@@ -14,7 +14,7 @@ async def in_threads(count: int, work: Callable[[int], Awaitable[T]]) -> list[T]
     barrier = threading.Barrier(count)
 
     async def run(number: int) -> T:
-        barrier.wait(timeout=10)
+        barrier.wait(timeout=60)
         return await work(number)
 
     loop = asyncio.get_running_loop()

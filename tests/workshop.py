@@ -17,7 +17,7 @@ from roost.tools.terminal import TerminalTool
 from roost.workspace.base import Sandbox, SandboxKind
 from roost.workspace.workspaces import Workspaces
 from tests.boxes import sandbox_of
-from tests.engine import Engine
+from tests.engine import SECONDS, Engine
 
 
 class Workshop:
@@ -69,7 +69,7 @@ class Workshop:
 
     async def begun(self, session: SessionId) -> None:
         await self.engine.account.send(session, "Go")
-        async with asyncio.timeout(20), self.engine.account.watch(session) as events:
+        async with asyncio.timeout(SECONDS), self.engine.account.watch(session) as events:
             async for event in events:
                 if "begun" in shown(event):
                     return

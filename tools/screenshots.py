@@ -9,7 +9,11 @@ from playwright.async_api import Page
 
 from roost.testing.models import call, say, think
 from tests.e2e.web.stage import DESK, PHONE, Stage, staged
+from tests.e2e.web.test_channels import Settings, code_of
+from tests.e2e.web.test_channels import opened as channels
+from tests.e2e.web.test_schedules import opened as schedules
 from tests.e2e.web.window import Window
+from tests.fakes.telegram import fake_telegram
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 _ASKS = """
@@ -45,6 +49,11 @@ _OTHERS = (
     ("Compare three mail hosts", "All three take your own domain."),
     ("Why is the balcony fern brown?", "It stands in the draught of the door."),
 )
+_BOB: dict[str, object] = {"id": 77, "type": "private", "first_name": "Bob"}
+_SCHEDULES = (
+    ("Morning news", "What is new about herons? Three lines.", "weekdays"),
+    ("Backup", "Is the backup of last night there? Say so only if it is not.", "daily"),
+)
 
 
 # Everything that was asked for is there, and two frames have passed.
@@ -63,6 +72,8 @@ async def make(folder: Path) -> None:
             await _answer(stage, folder)
             await _approval(stage, folder)
             await _settings(stage, folder)
+            await _channels(stage, folder)
+            await _schedules(stage, folder)
 
 
 async def _others(stage: Stage) -> None:
@@ -114,6 +125,40 @@ async def _settings(stage: Stage, folder: Path) -> None:
         await page.goto(f"{stage.address}/settings/{section}")
         await page.get_by_role("heading", level=2).first.wait_for()
         await _picture(page, folder / f"settings-{section}.png")
+
+
+async def _channels(stage: Stage, folder: Path) -> None:
+    """Ann may talk; Bob has just asked."""
+    async with fake_telegram() as telegram:
+        settings = await channels(await stage.page(), stage)
+        await settings.add_well(telegram)
+        await settings.let_in(await code_of(telegram))
+        await telegram.say("Hello?", chat=_BOB, **{"from": _BOB | {"is_bot": False}})
+        await settings.sees("Bob")
+        await settings.button("Close").click()  # what was said of Ann
+        await _picture(settings.page, folder / "settings-channels.png")
+        await _forget(settings)
+
+
+async def _forget(settings: Settings) -> None:
+    await settings.choose("telegram", "Remove")
+    await settings.page.goto("about:blank")
+
+
+async def _schedules(stage: Stage, folder: Path) -> None:
+    settings = await schedules(await stage.page(), stage)
+    stage.plan(say("Three herons were seen at the lake."))
+    for name, text, repeat in _SCHEDULES:
+        await settings.button("New schedule").first.click()
+        await settings.fill("Name", name)
+        await settings.fill("What to do", text)
+        await settings.dialog.get_by_label("When").select_option(repeat)
+        await settings.ahead.first.wait_for()
+        await settings.save()
+    await settings.button("Run now").first.click()
+    await settings.page.get_by_text("done", exact=True).wait_for()
+    await settings.button("Close").click()
+    await _picture(settings.page, folder / "settings-schedules.png")
 
 
 async def _picture(page: Page, file: Path) -> None:

@@ -15,7 +15,9 @@ from roost.core.turns import NewTurn, TurnEnd
 from roost.store.leases import session_lease
 from roost.store.sessions import SessionPatch
 from roost.testing.models import ModelRequest, ModelServer, call, fail, say, stall, think
-from tests.engine import Engine
+from tests.engine import Engine, eventually
+
+pytestmark = pytest.mark.both
 
 
 async def live(engine: Engine, session: SessionId) -> Agent:
@@ -266,7 +268,10 @@ async def test_idle_agents_go_and_their_sessions_get_new_ones(engine: Engine) ->
     await engine.restart()
     session = await engine.session()
     await engine.say(session, "One")
-    await asyncio.sleep(0.01)
-    assert engine.parts.agents.sweep() == 1
+
+    async def is_swept() -> bool:
+        return engine.parts.agents.sweep() == 1
+
+    await eventually(is_swept)
     assert (await engine.say(session, "Two")).state == "completed"
     assert engine.parts.agents.counts.builds == 2

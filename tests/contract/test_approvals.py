@@ -15,6 +15,8 @@ from roost.testing.models import ModelServer, call, say
 from roost.tools.base import Intent, ToolContext
 from tests.engine import ECHO, Engine, FunctionTool, eventually, started
 
+pytestmark = pytest.mark.both
+
 
 class Careful(FunctionTool):
     """Asks before it does what its argument says; where that is can change meanwhile."""

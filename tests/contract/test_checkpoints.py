@@ -11,6 +11,8 @@ from roost.testing.clock import FakeClock
 from roost.testing.faults import failing
 from tests.store_driver import Driver, Run, deltas
 
+pytestmark = pytest.mark.both
+
 
 def checkpoints(runs: list[Run]) -> list[Checkpoint]:
     return [Checkpoint(run.turn, 1, run.token, deltas(f"text {n}")) for n, run in enumerate(runs)]

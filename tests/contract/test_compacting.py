@@ -23,6 +23,8 @@ from roost.store.search import SearchFilter
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
 
+pytestmark = pytest.mark.both
+
 WINDOW = 4000
 WORDS = "word " * 430
 """Some 430 tokens."""
@@ -60,6 +62,13 @@ async def fill(engine: Engine, session: SessionId, turns: int) -> None:
         assert turn.state == "completed", turn.reason
 
 
+async def kind_of_note(engine: Engine, session: SessionId) -> str | None:
+    """Of the first one, after the first message."""
+    note = (await engine.account.messages(session, limit=200))[1]
+    assert isinstance(note.parts[0], TextPart)
+    return note.parts[0].note
+
+
 async def epoch(engine: Engine, session: SessionId) -> int:
     return (await engine.account.session(session)).epoch
 
@@ -76,6 +85,7 @@ async def test_session_that_grows_too_long_is_compacted_before_the_next_step(
     texts = await engine.texts(session)
     assert texts[0].startswith("Question 0:")
     assert SUMMARY in texts[1]
+    assert await kind_of_note(engine, session) == "summary"
     assert texts[-2].startswith("Question 11:")
     rewrites = await engine.account.history.rewrites(session)
     assert {each.kind for each in rewrites} == {"compaction"}
@@ -155,6 +165,7 @@ async def test_session_stays_usable_if_nobody_sums_up(engine: Engine, server: Mo
     texts = await engine.texts(session)
     assert "What the user said in it:" in texts[1]
     assert "- Question" in texts[1]
+    assert await kind_of_note(engine, session) == "summary"
 
 
 @pytest.mark.contract("B7")
@@ -378,7 +389,7 @@ async def test_what_is_asked_for_during_a_turn_is_done_after_it(
     server.plan(say("Wor") + stall() + say("ds."), model="model")
     turn = await engine.account.send(session, "Go on")
     await engine.streamed(session, "Wor")
-    with pytest.raises(Conflict, match="after it"):
+    with pytest.raises(Conflict, match="after it, unless this server stops before"):
         await engine.account.history.compact(session)
     assert await epoch(engine, session) == 0
     [r for r in server.requests if r.model == "model"][-1].release()

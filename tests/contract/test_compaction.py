@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import apsw
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 from roost.core.compaction import Compaction, Replacement
@@ -11,12 +12,11 @@ from roost.core.errors import EpochPassed, InvalidInput, RoostError, StoreUnavai
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Draft, TextPart, ToolResultPart
 from roost.core.turns import Step
-from roost.store.folder import DATABASE
-from roost.store.sqlite.connect import connect_writer
 from roost.testing.faults import failing
 from tests.store_driver import Driver, draft, summary
+from tests.unit.store.tables import run_sql
 
-pytestmark = pytest.mark.contract("B5")
+pytestmark = [pytest.mark.both, pytest.mark.contract("B5")]
 
 
 @pytest.fixture
@@ -106,16 +106,12 @@ async def test_database_refuses_a_second_rewrite_of_an_epoch(
     ada: Driver, told: SessionId, folder: Path
 ) -> None:
     await ada.compact(told)
-    database = connect_writer(folder / DATABASE)
-    try:
-        with pytest.raises(apsw.ConstraintError):
-            database.rows(
-                "INSERT INTO epochs (session_id, epoch, kind, revision, created_at) "
-                "VALUES (?, 1, 'compaction', 99, 0)",
-                (told,),
-            )
-    finally:
-        database.close()
+    with pytest.raises((apsw.ConstraintError, asyncpg.UniqueViolationError)):
+        await run_sql(
+            folder,
+            "INSERT INTO epochs (session_id, epoch, kind, revision, created_at) "
+            f"VALUES ('{told}', 1, 'compaction', 99, 0)",
+        )
 
 
 async def test_refused_compaction_leaves_the_history_as_it_was(

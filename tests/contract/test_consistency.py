@@ -18,6 +18,8 @@ from roost.testing.faults import failing
 from tests.store_driver import Driver, Run, draft, new_turn, summary
 from tests.threads import in_threads
 
+pytestmark = pytest.mark.both
+
 Rewrite = Callable[[Driver, Run, TurnId], Awaitable[object]]
 
 REWRITES: dict[str, Rewrite] = {

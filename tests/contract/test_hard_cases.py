@@ -1,6 +1,7 @@
 """Odd tools, odd callers and odd moments: a turn always ends, and its session goes on."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from roost.core.settings import Count
 from roost.core.turns import Turn
 from roost.testing.models import ModelServer, call, finish, say, stall
 from roost.tools.base import Tool, ToolContext, ToolOutput
-from tests.engine import ASKS, ECHO, Engine, FunctionTool, eventually, said, started
+from tests.engine import ASKS, ECHO, SECONDS, Engine, FunctionTool, eventually, said, started
+
+pytestmark = pytest.mark.both
 
 
 class Images(FunctionTool):
@@ -40,15 +43,6 @@ async def _cancelled_within(arguments: str, context: ToolContext) -> str:
     return "never"
 
 
-async def _stubborn(arguments: str, context: ToolContext) -> str:
-    for _ in range(40):
-        try:
-            await asyncio.sleep(0.05)
-        except asyncio.CancelledError:
-            continue
-    return "at last"
-
-
 async def _talkative(arguments: str, context: ToolContext) -> str:
     for _ in range(50):
         context.show("line\n" * 2000)
@@ -59,7 +53,6 @@ TOOLS: tuple[Tool, ...] = (
     ECHO,
     Images("images", _nothing),
     FunctionTool("cancelled", _cancelled_within),
-    FunctionTool("stubborn", _stubborn, seconds=0.2),
     FunctionTool("talkative", _talkative),
     FunctionTool("asks", _nothing, asks=ASKS),
     Speechless("speechless", _nothing),
@@ -117,11 +110,21 @@ async def test_tool_that_can_not_say_what_it_would_do_is_not_run(
 async def test_tool_that_outlives_its_time_is_left_alone(
     engine: Engine, server: ModelServer
 ) -> None:
+    leave = asyncio.Event()
+
+    async def stubborn(arguments: str, context: ToolContext) -> str:
+        while not leave.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await leave.wait()
+        return "at last"
+
+    engine.tools = (FunctionTool("stubborn", stubborn, seconds=0.2),)
+    await engine.restart()
     server.plan(call("stubborn", {}), say("Without it, then."))
     session = await engine.session()
-    async with asyncio.timeout(1.5):
-        assert (await engine.say(session)).state == "completed"
+    assert (await engine.say(session)).state == "completed"
     assert "longer than 0.2 s" in await result_of(engine, session)
+    leave.set()
 
 
 async def test_what_a_tool_shows_and_says_is_bounded(engine: Engine, server: ModelServer) -> None:
@@ -201,7 +204,7 @@ async def test_sender_who_leaves_holds_nobody_up(engine: Engine) -> None:
             await asyncio.sleep(0)
         sending.cancel()
         await asyncio.wait([sending])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await goes_on(engine, session)
 
 
@@ -215,7 +218,7 @@ async def test_whoever_leaves_while_asking_for_a_session_gives_it_back(engine: E
             await asyncio.sleep(0)
         asking.cancel()
         await asyncio.wait([asking])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await goes_on(engine, session)
 
 

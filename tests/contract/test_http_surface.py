@@ -1,6 +1,5 @@
 """D6, E4 and E5 over real HTTP: stopping, going on elsewhere, and answering what a tool asks."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from roost.core.ids import SessionId, TurnId, new_user_id
 from roost.core.users import User
 from roost.testing.models import ModelServer, call, say, stall
 from tests.engine import ASKS, ECHO, FunctionTool
+from tests.seconds import within
 from tests.unit.http.page import Page
 from tests.unit.http.served import Client, Served, started
 
@@ -62,9 +62,9 @@ async def test_cancel_from_another_surface_keeps_what_was_said_and_what_waits(
     page = Page()
     session = await browser.session()
     first = TurnId((await browser.send(session, "One"))["id"])
-    await page.follow_until_said(browser, session, "Half an")
+    await page.follow_until_said(browser, session, "Half an ans")
     second = TurnId((await browser.send(session, "Two"))["id"])
-    async with served.program() as program, asyncio.timeout(1):
+    async with served.program() as program, within(1):
         cancelled = await program.post(f"/api/sessions/{session}/cancel")
     assert cancelled == (200, {"cancelled": True})
     await page.follow_to_the_end(browser, session, first, second)

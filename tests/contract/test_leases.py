@@ -13,7 +13,7 @@ from roost.core.errors import Fenced
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId
 from roost.core.turns import TurnEnd
 from roost.store.leases import Lease, session_lease
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.store_driver import (
     CONFIG,
@@ -30,14 +30,14 @@ from tests.store_driver import (
 )
 from tests.threads import in_threads
 
+pytestmark = pytest.mark.both
+
 TTL = 30
 
 
 @pytest.mark.contract("B1")
 @pytest.mark.parametrize("kind", ["named", "session"])
-async def test_one_of_many_concurrent_claims_wins(
-    store: SqliteStore, ada: Driver, kind: str
-) -> None:
+async def test_one_of_many_concurrent_claims_wins(store: Store, ada: Driver, kind: str) -> None:
     name = "scheduler" if kind == "named" else session_lease(await ada.session())
 
     async def claims(thread: int) -> list[Lease | None]:
@@ -51,7 +51,7 @@ async def test_one_of_many_concurrent_claims_wins(
 
 
 @pytest.mark.contract("B1")
-async def test_each_claim_gets_a_greater_token(store: SqliteStore) -> None:
+async def test_each_claim_gets_a_greater_token(store: Store) -> None:
     tokens: list[int] = []
     for _ in range(3):
         lease = await store.leases.claim("scheduler", HOLDER)
@@ -61,21 +61,21 @@ async def test_each_claim_gets_a_greater_token(store: SqliteStore) -> None:
     assert tokens == sorted(set(tokens))
 
 
-async def held(store: SqliteStore, name: str = "scheduler", holder: str = HOLDER) -> Lease:
+async def held(store: Store, name: str = "scheduler", holder: str = HOLDER) -> Lease:
     lease = await store.leases.claim(name, holder)
     assert lease is not None
     return lease
 
 
 @pytest.mark.contract("B2")
-async def test_holders_release_frees_at_once(store: SqliteStore) -> None:
+async def test_holders_release_frees_at_once(store: Store) -> None:
     await store.leases.release(await held(store))
     assert await store.leases.holder("scheduler") is None
     assert (await held(store, holder=OTHER_HOLDER)).holder == OTHER_HOLDER
 
 
 @pytest.mark.contract("B2")
-async def test_release_by_anyone_else_changes_nothing(store: SqliteStore) -> None:
+async def test_release_by_anyone_else_changes_nothing(store: Store) -> None:
     lease = await held(store)
     for other in (
         replace(lease, holder=OTHER_HOLDER),
@@ -89,7 +89,7 @@ async def test_release_by_anyone_else_changes_nothing(store: SqliteStore) -> Non
 
 @pytest.mark.contract("B2")
 async def test_release_by_an_earlier_claim_of_the_same_holder_changes_nothing(
-    store: SqliteStore, clock: FakeClock
+    store: Store, clock: FakeClock
 ) -> None:
     earlier = await held(store)
     clock.advance(TTL)
@@ -99,7 +99,7 @@ async def test_release_by_an_earlier_claim_of_the_same_holder_changes_nothing(
 
 
 @pytest.mark.contract("B2")
-async def test_release_of_what_is_not_held_is_a_no_op(store: SqliteStore) -> None:
+async def test_release_of_what_is_not_held_is_a_no_op(store: Store) -> None:
     lease = await held(store)
     await store.leases.release(lease)
     await store.leases.release(lease)
@@ -107,7 +107,7 @@ async def test_release_of_what_is_not_held_is_a_no_op(store: SqliteStore) -> Non
 
 
 @pytest.mark.contract("B2")
-async def test_names_are_independent(store: SqliteStore) -> None:
+async def test_names_are_independent(store: Store) -> None:
     one, two = await held(store, "one"), await held(store, "two", OTHER_HOLDER)
     await store.leases.release(one)
     assert await store.leases.holder("one") is None
@@ -115,14 +115,14 @@ async def test_names_are_independent(store: SqliteStore) -> None:
 
 
 @pytest.mark.contract("B2")
-async def test_empty_name_is_never_granted_and_has_no_holder(store: SqliteStore) -> None:
+async def test_empty_name_is_never_granted_and_has_no_holder(store: Store) -> None:
     assert await store.leases.claim("", HOLDER) is None
     assert await store.leases.holder("") is None
 
 
 @pytest.mark.contract("B3")
 @pytest.mark.contract("B9")
-async def test_lease_lapses_after_its_time_to_live(store: SqliteStore, clock: FakeClock) -> None:
+async def test_lease_lapses_after_its_time_to_live(store: Store, clock: FakeClock) -> None:
     lease = await held(store)
     clock.advance(TTL - 0.001)
     assert await store.leases.holder("scheduler") == lease
@@ -255,9 +255,7 @@ async def test_compaction_longer_than_the_time_to_live_keeps_its_lease(
 
 
 @pytest.mark.contract("B4")
-async def test_each_tick_renews_before_the_lease_can_lapse(
-    store: SqliteStore, clock: FakeClock
-) -> None:
+async def test_each_tick_renews_before_the_lease_can_lapse(store: Store, clock: FakeClock) -> None:
     lease = await held(store)
     for _ in range(1000):
         clock.advance(0.2)
@@ -268,9 +266,7 @@ async def test_each_tick_renews_before_the_lease_can_lapse(
 
 
 @pytest.mark.contract("B4")
-async def test_renewal_gives_back_nothing_that_was_taken(
-    store: SqliteStore, clock: FakeClock
-) -> None:
+async def test_renewal_gives_back_nothing_that_was_taken(store: Store, clock: FakeClock) -> None:
     mine, other = await held(store), await held(store, "other")
     clock.advance(TTL)
     taken = await held(store, holder=OTHER_HOLDER)
@@ -281,7 +277,7 @@ async def test_renewal_gives_back_nothing_that_was_taken(
 
 
 @pytest.mark.contract("B8")
-async def test_holder_can_be_asked_for(store: SqliteStore, clock: FakeClock) -> None:
+async def test_holder_can_be_asked_for(store: Store, clock: FakeClock) -> None:
     claimed_at = clock.now()
     lease = await held(store)
     clock.advance(10)

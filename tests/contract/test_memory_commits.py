@@ -20,6 +20,8 @@ from roost.testing.models import ModelServer, fail, say, stall
 from tests.engine import Engine, eventually, started
 from tests.memories import ScriptedMemory, remembering
 
+pytestmark = pytest.mark.both
+
 HOUR = 3600.0
 
 

@@ -14,9 +14,12 @@ from roost.testing.models import ModelServer
 from tests.engine import Engine, eventually, started
 from tests.memories import ScriptedMemory, remembering
 
+pytestmark = pytest.mark.both
+
 GRACE = 0.6
-SLACK = 2.5
-"""Seconds that a stop may take beyond the grace: what is given up is given time to end."""
+SLACK = 15.0
+"""Seconds that a stop may take beyond the grace: what is given up is given time to end, and the
+machine may be busy. What is waited for would never come."""
 
 
 @pytest.fixture
@@ -104,7 +107,8 @@ async def test_older_scope_that_hangs_leaves_the_newer_time_to_commit(
         session = await engine.session()
         first = await engine.say(session)
     memories = {"scripted": memory, "older": older}
-    async with started(remembering(folder, server, clock, memories, grace=GRACE)) as engine:
+    # Half of it is the older one's, and the newer writes to the store in the rest.
+    async with started(remembering(folder, server, clock, memories, grace=6)) as engine:
         second = await engine.say(session)
         older.hang()
         clock.advance(60)

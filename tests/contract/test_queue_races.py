@@ -14,6 +14,8 @@ from roost.testing.models import ModelServer, call, say, stall
 from tests.engine import Engine
 from tests.store_driver import Driver, draft, new_turn
 
+pytestmark = pytest.mark.both
+
 
 async def _claimed(engine: Engine, session: SessionId, words: str) -> Claimed:
     """A message that was taken up and not started: nobody has told the engine of it."""

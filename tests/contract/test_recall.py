@@ -14,6 +14,8 @@ from roost.testing.models import ModelServer
 from tests.engine import Engine, eventually, started
 from tests.memories import ScriptedMemory, remembering
 
+pytestmark = pytest.mark.both
+
 HERONS = Memory(id="1", text="They keep herons.", created_at=1_790_000_000_000)
 TROUT = Memory(id="2", text="The herons eat trout.")
 

@@ -12,7 +12,7 @@ from roost.core.config import Config, RecoveryConfig, ServerConfig
 from roost.core.errors import Conflict
 from roost.core.events import Changed, MessageAdded, TurnUpdated
 from roost.core.ids import SessionId
-from roost.core.messages import Part, ToolResultPart, plain_text
+from roost.core.messages import Part, TextPart, ToolResultPart, plain_text
 from roost.core.turns import Turn
 from roost.runtime.turn_run import BROKE_OFF
 from roost.testing.clock import FakeClock
@@ -20,6 +20,8 @@ from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
 from tests.engine import ASKS, ECHO, Engine, FunctionTool, config_for, eventually, said, started
 from tests.store_driver import new_turn
+
+pytestmark = pytest.mark.both
 
 WINDOW = timedelta(minutes=10)
 
@@ -138,10 +140,10 @@ async def test_messages_are_taken_while_what_was_interrupted_goes_on(
 ) -> None:
     turn = await half_an_answer(engine, server, auto=True)
     server.plan(stall() + say(", and the rest."))
-    await engine.start()
     asked = len(server.requests)
+    await engine.start()
     next_turn = await engine.account.send(turn.session, "And now?")
-    await server.request(max(asked, 1))
+    await server.request(asked)
     assert (await turn_of(engine, next_turn)).state == "queued"
     server.release()
     assert (await engine.ended(next_turn.id)).state == "completed"
@@ -221,6 +223,8 @@ async def test_interrupted_turn_continues_by_itself_once(
     assert found.state == "interrupted"
     texts = await engine.texts(turn.session)
     assert texts == ["Question", "Half an answer", BROKE_OFF, ", a little more"]
+    note = (await engine.account.messages(turn.session))[2]
+    assert note.parts == (TextPart(BROKE_OFF, "continuation"),)
     await engine.say(turn.session, "And now?")
     assert len(server.requests) == asked + 1
     assert not any(request.refused for request in server.requests)

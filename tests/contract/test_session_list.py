@@ -14,6 +14,8 @@ from roost.store.sqlite.connect import connect_reader
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, PROMPT, Driver
 
+pytestmark = pytest.mark.both
+
 
 async def all_pages(ada: Driver) -> list[SessionId]:
     found: list[SessionId] = []
@@ -42,6 +44,7 @@ async def test_ten_thousand_sessions_are_listed_once_each_in_order(
 
 
 @pytest.mark.contract("D10")
+@pytest.mark.sqlite("it says which tables it reads")
 async def test_list_reads_no_messages(ada: Driver, session: SessionId, folder: Path) -> None:
     await ada.talk(session)
     read: set[str] = set()

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import ClassVar, TypeVar, get_args
 
 import pytest
 from hypothesis import settings
@@ -42,10 +42,12 @@ from roost.store.sessions import SessionPatch
 from roost.store.work import Checkpoint
 from roost.testing.clock import FakeClock
 from tests.contract.store_model import ModelMessage, ModelSession, ModelTurn
+from tests.postgres import Server
 from tests.store_driver import (
     HOLDER,
     OTHER_HOLDER,
     Driver,
+    databases,
     deltas,
     draft,
     opened,
@@ -98,12 +100,16 @@ class StoreMachine(RuleBasedStateMachine):
         self.again: Callable[[], Coroutine[None, None, object]] | None = None
         self.events_read: dict[SessionId, int] = {}
         self.claims = 0
+        self.choose_database()
         self.opening = opened(self.folder / "data", self.clock)
         store = self.do(self.opening.__aenter__())
         self.ada = self.do(Driver.of(store, "Ada"))
         self.create()
         self.talk(1)
         self.begin(1)
+
+    def choose_database(self) -> None:
+        """A file in the folder, if nothing else is said."""
 
     def teardown(self) -> None:
         self.touched = {session.id for session in self.sessions}
@@ -200,7 +206,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         cut = source.live[at % len(source.live)] if at is not None and source.live else None
         new = NewSession(id=new_session_id(), origin="web")
-        self.do(self.ada.history.branch(source.id, new, at=cut.id if cut else None))
+        self.do(self.ada.branches.branch(source.id, new, at=cut.id if cut else None))
         end = cut.position if cut else source.head
         self.adopt(new.id, source, end)
 
@@ -786,7 +792,44 @@ class StoreMachine(RuleBasedStateMachine):
         self.events_read[session.id] = session.revision
 
 
+class PostgresMachine(StoreMachine):
+    """The same in a database, which others use too: whoever opens it leaves their leases alone."""
+
+    server: ClassVar[Server]
+
+    def choose_database(self) -> None:
+        databases[self.folder / "data"] = self.do(self.server.database())
+
+    @rule(crash=st.just(False))
+    def reopen(self, crash: bool) -> None:
+        self.do(self.opening.__aexit__(None, None, None))
+        self.opening = opened(self.folder / "data", self.clock)
+        self.ada = Driver(self.do(self.opening.__aenter__()), self.ada.user)
+        self.again = None
+        self.touched |= {session.id for session in self.sessions}
+
+    def teardown(self) -> None:
+        url = databases[self.folder / "data"]
+        with asyncio.Runner() as after:
+            try:
+                super().teardown()
+            finally:
+                del databases[self.folder / "data"]
+                after.run(self.server.give_back(url))
+
+
+@pytest.fixture(scope="module")
+def _postgres_machine(postgres_server: Server) -> None:
+    PostgresMachine.server = postgres_server
+
+
 StoreMachine.TestCase.settings = settings(
     max_examples=40 if settings.get_current_profile_name() == "usual" else settings().max_examples
 )
+PostgresMachine.TestCase.settings = settings(
+    max_examples=15 if settings.get_current_profile_name() == "usual" else settings().max_examples
+)
 TestStoreAgreesWithItsModel = pytest.mark.timeout(0)(StoreMachine.TestCase)
+TestPostgresAgreesWithItsModel = pytest.mark.usefixtures("_postgres_machine")(
+    pytest.mark.timeout(0)(PostgresMachine.TestCase)
+)

@@ -21,6 +21,9 @@ from roost.testing.models import ModelRequest, ModelServer, Reply, call, say, st
 from roost.tools.base import Tool, ToolContext
 from roost.tools.delegate import Delegate
 from tests.engine import ASKS, ECHO, Engine, FunctionTool, config_for, eventually
+from tests.seconds import within
+
+pytestmark = pytest.mark.both
 
 
 class Office:
@@ -70,7 +73,7 @@ class Office:
     async def asked(self, words: str) -> ModelRequest:
         """The request that asks the model this, once it has arrived."""
         number = 0
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while words not in (request := await self.server.request(number)).last_text:
                 number += 1
         return request
@@ -166,7 +169,7 @@ async def test_what_a_subagent_does_shows_in_its_callers_session(office: Office)
     session = await office.session()
     turn = await office.engine.account.send(session, "Go")
     shown = ""
-    async with asyncio.timeout(20), office.engine.account.watch(session) as events:
+    async with asyncio.timeout(60), office.engine.account.watch(session) as events:
         while "echo" not in shown:
             event = await anext(events)
             runs = event.deltas if isinstance(event, Snapshot) else ()
@@ -255,7 +258,7 @@ async def test_cancel_stops_subagents_however_deep_at_once(office: Office) -> No
     await office.engine.account.send(session, "Top")
     asked = await office.asked("Bottom")
     await asked.stalled()
-    async with asyncio.timeout(1):
+    async with within(1):
         assert await office.engine.account.cancel(session)
         assert await asked.closed()
     (middle,) = await office.children(session)

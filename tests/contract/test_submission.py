@@ -15,8 +15,11 @@ from roost.testing.clock import FakeClock
 from roost.testing.faults import failing
 from tests.store_driver import Driver, draft, new_turn, opened, text
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.contract("D1")
+@pytest.mark.sqlite("a crash leaves files as they were")
 async def test_accepted_message_and_its_attachment_survive_a_crash(
     ada: Driver, session: SessionId, folder: Path, tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-DEADLINE = 20
+DEADLINE = 150
+"""Seconds, just short of those that a test has: what hung is then told by name."""
 
 # Drops CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH for good, so that file modes bind root as well.
 _WITHOUT_ROOTS_PRIVILEGES = """

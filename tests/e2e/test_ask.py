@@ -12,7 +12,7 @@ from tests.e2e import command
 from tests.e2e.command import Roost
 
 KEY = "sk-nest-0123456789"
-LOCAL_SECONDS = 50
+LOCAL_SECONDS = 120
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.e2e import command
 from tests.e2e.chat_terminal import CTRL_D, ENTER, terminal
 from tests.e2e.command import Roost
 
-DEADLINE = 60
+DEADLINE = 120
 ANSWER = "One word after the other, " * 40
 
 
@@ -123,7 +123,8 @@ async def test_two_watchers_of_a_server_that_is_killed_are_told_everything_once(
 ) -> None:
     folder = roost.home / ".local" / "share" / "roost"
     readers = [Reader(), Reader()]
-    async with connected(partial(find, folder)) as one, connected(partial(find, folder)) as other:
+    there = partial(connected, partial(find, folder), patience=DEADLINE)
+    async with there() as one, there() as other:
         accounts = [Account(one), Account(other)]
         async with roost.running() as running:
             session = (await accounts[0].create(origin="cli", title="Words")).id

@@ -31,7 +31,7 @@ vendor = "compatible"
 base_url = "{url}"
 models = ["model", "other"]
 """
-DEADLINE = 20
+DEADLINE = 60
 PAGE = Path(__file__).parents[2] / "docs" / "openai.md"
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "How are you?"}]
 ANSWER = "Well, and on a perch."

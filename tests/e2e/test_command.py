@@ -16,7 +16,7 @@ async def test_version(roost: Roost, arguments: list[str]) -> None:
 async def test_help_lists_the_commands(roost: Roost) -> None:
     shown = await roost("--help")
     assert shown.code == 0
-    for command in ("run", "doctor", "backup", "ask", "models", "version"):
+    for command in ("run", "doctor", "backup", "migrate", "ask", "models", "version"):
         assert command in shown.out
 
 

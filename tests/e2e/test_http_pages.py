@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 from roost.workspace.browser import executable
 from tests.e2e.command import Roost, Server
@@ -71,7 +71,6 @@ async def test_first_visit_is_answered_by_the_model_that_comes_along(
 
 async def test_api_page_lists_every_operation(server: Server, page: Page) -> None:
     await page.goto(f"{server.address}/api/docs")
-    await page.wait_for_selector("details")
-    assert await page.locator("details").count() > 50
+    await expect(page.locator("details").nth(50)).to_be_attached()
     await page.get_by_text("Send a message.").click()
-    assert await page.get_by_text("steer").first.is_visible()
+    await expect(page.get_by_text("steer").first).to_be_visible()

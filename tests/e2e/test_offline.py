@@ -27,9 +27,10 @@ async def page() -> AsyncGenerator[Page]:
 
 
 async def test_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
-    roost: Roost, page: Page
+    roost: Roost, page: Page, port: int
 ) -> None:
-    async with roost.running() as server:
+    given = "--port", str(port)
+    async with roost.running(*given) as server:
         await page.goto(f"{server.address}/sign-in")
         await page.wait_for_function(READY)
         await server.stop(signal.SIGTERM)
@@ -37,7 +38,7 @@ async def test_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
     await page.get_by_role("heading", name="Roost can't be reached").wait_for()
     mark = page.locator("img")
     assert await mark.evaluate("(image) => image.complete && image.naturalWidth > 0")
-    async with roost.running("--port", str(server.port)):
+    async with roost.running(*given):
         await page.wait_for_selector("#app")
     assert page.url == f"{server.address}/sign-in"
 

@@ -19,7 +19,7 @@ from roost.http.static_files import FOLDER
 from tests.e2e.command import Roost
 from tools.web import ROOT
 
-pytestmark = pytest.mark.timeout(180)  # the app is built first if it changed
+pytestmark = pytest.mark.timeout(300)  # the app is built first if it changed
 
 APP = "roost/http/static/"
 
@@ -101,5 +101,5 @@ def _installed(wheel: Path, folder: Path) -> Path:
 
 
 def _read(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310
         return answer.read().decode()

@@ -122,4 +122,4 @@ def test_long_command_holds_up_nobody(command: str) -> None:
     intent = Intent(does="Run a command", subject=command, command=True)
     began = process_time()
     decide("terminal", intent, rules)
-    assert process_time() - began < 0.1
+    assert process_time() - began < 0.5

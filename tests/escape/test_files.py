@@ -497,7 +497,7 @@ async def test_odd_names_are_shown_and_break_nothing(hands: FileHands, name: str
 
 
 async def test_regular_expression_that_never_ends(tmp_path: Path) -> None:
-    hands = await FileHands(tmp_path, search_seconds=1.0).open()
+    hands = await FileHands(tmp_path, search_seconds=3.0).open()
     (hands.home / "a").write_text("found\n")
     (hands.home / "b").write_text("a" * 60 + "b\n")
     ticks = 0

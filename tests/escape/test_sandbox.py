@@ -308,7 +308,7 @@ async def test_fork_bomb_is_bounded_and_can_be_killed(box: Box, bomb: str) -> No
     other.close()
     began = time.monotonic()
     await child.kill()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     child.close()
     assert box.is_open
     assert (await run(box, "cd /proc; ls -d [0-9]* | wc -l; echo on")).output.endswith("on\n")

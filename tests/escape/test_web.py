@@ -274,8 +274,8 @@ async def test_page_that_promises_little_and_sends_slowly(attempt: Attempt) -> N
             await asyncio.sleep(0.02)
 
     attempt.site.pages["/"] = drip
-    quick = attempt.with_limits(seconds=0.3)
-    assert "took longer than 0.3 seconds" in await attempt.refused("http://example.com/", quick)
+    quick = attempt.with_limits(seconds=2)
+    assert "took longer than 2 seconds" in await attempt.refused("http://example.com/", quick)
     assert dripped.is_set()
 
 
@@ -290,9 +290,9 @@ async def test_server_that_accepts_and_says_nothing(attempt: Attempt) -> None:
     server = await asyncio.start_server(keep_quiet, "127.0.0.1", 0)
     async with server:
         attempt.network.put(PUBLIC, server.sockets[0].getsockname()[1])
-        quick = attempt.with_limits(seconds=0.3)
+        quick = attempt.with_limits(seconds=2)
         assert "took longer than" in await attempt.refused("http://example.com/", quick)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await ended.wait()
 
 

@@ -17,7 +17,7 @@ from tests.faults.engine_books import Books
 from tests.faults.engine_lines import Born, Died, Line, Opened, Orders, Saw, decode, encode
 
 REPOSITORY = Path(__file__).parents[2]
-DEADLINE = 30.0
+DEADLINE = 60.0
 LONGEST_LINE = 64 << 20
 
 

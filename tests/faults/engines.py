@@ -14,7 +14,7 @@ from roost.store.operations import Operation, maybe, query
 from roost.store.sqlite.engine import SqliteEngine
 from roost.testing.clock import FakeClock
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 T = TypeVar("T")
 

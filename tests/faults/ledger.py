@@ -148,7 +148,7 @@ class Ledger:
         wrong: list[str] = []
         for table in ("messages", "turns"):
             counted = connection.rows(
-                f"SELECT count(*) FROM {table} t JOIN sessions s ON s.id = t.session_id"  # noqa: S608
+                f"SELECT count(*) FROM {table} t JOIN sessions s ON s.id = t.session_id"
                 " WHERE s.deleted_at IS NULL AND s.parent_kind IS NOT 'branch'"
             )[0][0]
             asked = sum(row[0] == table for row in self._rows)
@@ -159,7 +159,7 @@ class Ledger:
 
 def _stored(connection: Connection, fact: Fact) -> SqlValue:
     rows = connection.rows(
-        f"SELECT {fact.column} FROM {fact.table} WHERE {KEYS[fact.table]} = ?",  # noqa: S608
+        f"SELECT {fact.column} FROM {fact.table} WHERE {KEYS[fact.table]} = ?",
         (fact.key,),
     )
     return rows[0][0] if rows else None

@@ -6,7 +6,8 @@ from pathlib import Path
 from roost.store.folder import BLOBS, DATABASE
 from roost.store.sqlite.connect import Connection, connect_reader
 
-_CHECKS = {
+# In words that PostgreSQL knows too, but for the index.
+CHECKS = {
     "the number of live messages": """
         SELECT s.id, s.messages, count(m.id) FROM sessions s
         LEFT JOIN messages m ON m.session_id = s.id AND m.gone IS NULL
@@ -17,11 +18,12 @@ _CHECKS = {
         WHERE s.deleted_at IS NULL GROUP BY s.id HAVING s.turns <> count(t.id)""",
     "usage": """
         SELECT s.id, s.input_tokens, s.output_tokens, s.cost, s.unpriced,
-            total(u.input_tokens), total(u.output_tokens), total(u.cost), total(u.unpriced)
+            sum(u.input_tokens), sum(u.output_tokens), sum(u.cost), sum(u.unpriced)
         FROM sessions s LEFT JOIN usage u ON u.session_id = s.id
         WHERE s.deleted_at IS NULL GROUP BY s.id
-        HAVING s.input_tokens <> total(u.input_tokens) OR s.output_tokens <> total(u.output_tokens)
-            OR s.cost <> total(u.cost) OR s.unpriced <> total(u.unpriced)""",
+        HAVING s.input_tokens <> coalesce(sum(u.input_tokens), 0)
+            OR s.output_tokens <> coalesce(sum(u.output_tokens), 0)
+            OR s.cost <> coalesce(sum(u.cost), 0) OR s.unpriced <> coalesce(sum(u.unpriced), 0)""",
     "one message per live position": """
         SELECT session_id, position, count(*) FROM messages WHERE gone IS NULL
         GROUP BY session_id, position HAVING count(*) > 1""",
@@ -34,7 +36,7 @@ _CHECKS = {
         GROUP BY session_id HAVING count(*) > 1""",
     "a stream for a running turn only": """
         SELECT t.turn_id FROM streams t LEFT JOIN turns u ON u.id = t.turn_id
-        WHERE u.state IS NOT 'running' OR u.attempt >= t.attempt""",
+        WHERE coalesce(u.state, '') <> 'running' OR u.attempt >= t.attempt""",
     "deltas without a gap": """
         SELECT t.turn_id, t.last_seq, d.last_seq
         FROM streams t LEFT JOIN deltas d ON d.id = t.last_delta
@@ -46,6 +48,9 @@ _CHECKS = {
         SELECT a.id, t.state FROM approvals a JOIN turns t ON t.id = a.turn_id
         JOIN sessions s ON s.id = a.session_id
         WHERE a.state = 'pending' AND t.state <> 'waiting' AND s.deleted_at IS NULL""",
+}
+
+_INDEX = {
     "the search index": """
         SELECT indexed, expected, there FROM (
             SELECT p.indexed,
@@ -55,7 +60,7 @@ _CHECKS = {
         WHERE expected <> there""",
 }
 
-_LOGS = {
+LOGS = {
     "a stream for every running turn": """
         SELECT id FROM turns WHERE state = 'running' AND id NOT IN (SELECT turn_id FROM streams)""",
     "the newest position": """
@@ -104,7 +109,7 @@ def recount(folder: Path, *, logs: bool = True, blobs: bool = True) -> list[str]
     which an imported or a rescued session need not have."""
     connection = connect_reader(folder / DATABASE)
     try:
-        checks = _CHECKS | (_LOGS if logs else {})
+        checks = CHECKS | _INDEX | (LOGS if logs else {})
         wrong = [f"{what}: {row}" for what, sql in checks.items() for row in connection.rows(sql)]
         if blobs:
             wrong += _blobs(connection, folder / BLOBS)

@@ -15,7 +15,7 @@ from roost.workspace.browser import unavailable
 from roost.workspace.inside.trees import children
 from tests.boxes import Watched, commands, until
 
-DEADLINE = 50.0
+DEADLINE = 120.0
 
 
 @asynccontextmanager
@@ -41,7 +41,7 @@ async def holder(folder: Path) -> AsyncGenerator[Process]:
         await process.communicate()
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("killed", ["Roost", "the driver", "Roost and the driver"])
 async def test_no_chromium_is_left_when_they_are_killed(tmp_path: Path, killed: str) -> None:
     async with holder(tmp_path) as process:
@@ -58,7 +58,7 @@ async def test_no_chromium_is_left_when_they_are_killed(tmp_path: Path, killed: 
         await until(lambda: not commands(words))
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_no_chromium_is_left_when_the_browser_is_closed(tmp_path: Path) -> None:
     async with holder(tmp_path) as process:
         everyone = Watched.below(process.pid)

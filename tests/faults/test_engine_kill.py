@@ -28,8 +28,9 @@ from tests.faults.recount import recount
 KILLS = int(os.environ.get("ROOST_TEST_ENGINE_KILLS", "50"))
 SEED = int(os.environ.get("ROOST_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 SESSIONS = 4
-MEMORY = {place for place in faults.PLACES if place.startswith("memory.")}
-"""Reached where there is a memory: test_memory_kill.py goes there."""
+ELSEWHERE = {each for each in faults.PLACES if each.startswith(("memory.", "channel.", "move."))}
+"""Reached where there is a memory or a channel: test_memory_kill.py and test_channel_kill.py go
+there."""
 
 
 class Scene:
@@ -111,7 +112,7 @@ class Scene:
         """A reader who comes back has in the end what is stored."""
         cursor = reader.cursor if reader.begun else None
         revision = (await account.session(reader.session)).revision
-        async with account.watch(reader.session, cursor) as events, asyncio.timeout(20):
+        async with account.watch(reader.session, cursor) as events, asyncio.timeout(60):
             while reader.cursor.revision < revision or not reader.begun:
                 reader.take(await anext(events))
         if not reader.rewritten:
@@ -162,8 +163,8 @@ def failure(seed: int) -> str:
 
 
 @pytest.mark.contract("D1", "D3", "D4", "D5")
-@pytest.mark.parametrize("place", sorted(faults.PLACES - MEMORY))
-@pytest.mark.timeout(120)
+@pytest.mark.parametrize("place", sorted(faults.PLACES - ELSEWHERE))
+@pytest.mark.timeout(240)
 async def test_killed_at_a_fault_point_nothing_is_lost_doubled_or_repeated(
     tmp_path: Path, place: str
 ) -> None:

@@ -22,7 +22,7 @@ from tests.identities import HOME, QUICK, RIGHT, opens
 from tests.store_driver import opened
 
 REPOSITORY = Path(__file__).parents[2]
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 Moment = Literal["before", "after"]
 MOMENTS: tuple[Moment, ...] = ("before", "after")

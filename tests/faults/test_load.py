@@ -14,7 +14,7 @@ from roost.store.sqlite.store import SqliteStore
 from tests.faults.recount import recount
 from tests.faults.scene import USER, lease_of, opened, populate
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 @asynccontextmanager

@@ -368,7 +368,7 @@ async def test_repeated_branch_is_one(tmp_path: Path) -> None:
 
     async def branch(store: SqliteStore, _: Lease) -> object:
         new = NewSession(id=SessionId("ses_branch"), origin="web")
-        return await store.of(USER).history.branch(TALK, new)
+        return await store.of(USER).branches.branch(TALK, new)
 
     await answer_lost(tmp_path, branch)
     rows = rows_of(tmp_path)

@@ -24,7 +24,7 @@ from tests.memories import remembering
 KILLS = int(os.environ.get("ROOST_TEST_MEMORY_KILLS", "50"))
 SEED = int(os.environ.get("ROOST_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 REPOSITORY = Path(__file__).parents[2]
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 @asynccontextmanager
@@ -79,7 +79,7 @@ async def come_to_rest(folder: Path) -> None:
     was interrupted and has gone on."""
     async with ModelServer() as server:
         memories = {"file": FileMemory(folder)}
-        engine = remembering(folder / "data", server, SystemClock(), memories)
+        engine = remembering(folder / "data", server, SystemClock(), memories, grace=DEADLINE)
         async with started(engine):
             for found in await engine.store.memory.all_waiting():
                 await engine.account.memory.commit(found.session)

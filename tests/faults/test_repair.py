@@ -24,7 +24,7 @@ from roost.store.sqlite.store import SqliteStore
 from tests.faults.recount import recount
 from tests.faults.scene import ATTACHMENT, SCOPE, TALK, USER, lease_of, opened, populate, rows_of
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 BIG = SessionId("ses_big")
 TURNS = 150
 

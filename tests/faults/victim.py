@@ -16,7 +16,7 @@ import msgspec
 from tests.faults.ledger import Born, Died, Ledger, Line, Opened, decode_line
 
 REPOSITORY = Path(__file__).parents[2]
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 class Nursery:

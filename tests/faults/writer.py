@@ -354,7 +354,7 @@ class Life:
         messages = history.session.counters.messages + bool(called - answered)
         await self.ask(
             new.id,
-            self.me.history.branch(history.session.id, new),
+            self.me.branches.branch(history.session.id, new),
             Fact("sessions", new.id, "messages", messages),
             raises=False,
         )

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Collection, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,8 +21,9 @@ from roost.core.config import (
     ServerConfig,
     WorkspacesConfig,
 )
-from roost.core.ids import SessionId, UserId
+from roost.core.ids import SessionId, UserId, new_schedule_id
 from roost.core.keys import Key
+from roost.core.schedules import NewSchedule, When
 from roost.core.settings import BaseUrl
 from roost.core.turns import Turn, TurnState
 from roost.core.users import UserRole
@@ -33,7 +35,7 @@ from tests.engine import ASKS, FunctionTool
 
 T = TypeVar("T")
 
-SECONDS = 20
+SECONDS = 60
 SECRET = "a-canary-that-nobody-else-may-see"  # noqa: S105
 """In everything that the owner has."""
 STALL, ASK = f"Take your time with {SECRET}", f"Be careful with {SECRET}"
@@ -115,7 +117,9 @@ class House:
         self.models = await enter(ModelServer())
         self.models.otherwise(_answer)
         careful = FunctionTool("careful", _act, asks=ASKS)
-        self.roost = await enter(running(self._config(), {"test": Key("k")}, {}, tools=(careful,)))
+        self.roost = await enter(
+            running(self._config(), {"test": Key("k")}, {}, tools=(careful,), channels={})
+        )
         await self._serve()
         self.owner = await self.person((await self.roost.app.owner()).id)
         # His token was an admin's once.
@@ -127,7 +131,8 @@ class House:
         provider = ProviderConfig(vendor="compatible", base_url=url, models=("model",))
         return Config(
             data=self._folder,
-            server=self._server,
+            # Something is always under way here that never ends.
+            server=msgspec.structs.replace(self._server, grace=timedelta(milliseconds=50)),
             models=ModelsConfig(default="test/model"),
             memory=MemoryConfig(),
             workspaces=WorkspacesConfig(sandbox="none"),
@@ -187,6 +192,7 @@ class House:
         approval = await self._asked(account)
         fact = await account.memory.remember(SECRET)
         rule = await account.decisions.add_rule("careful: " + SECRET, "allow")
+        schedule = await account.schedules.add(_schedule(SECRET))
         await account.point("web", talked)
         messages = await account.messages(talked)
         tokens = await self.roost.identities.tokens(self.owner.id)
@@ -199,6 +205,7 @@ class House:
             "approval": approval,
             "fact": fact.id,
             "rule": rule.id,
+            "schedule": schedule.id,
             "route": "web",
             "file": blob.id,
             "process": "1",
@@ -206,6 +213,7 @@ class House:
             "sign_in": sign_ins[0].id,
             "user": self.owner.id,
             "provider": "test",
+            "channel": "small",
             "model": "test/model",
         }
 
@@ -222,6 +230,7 @@ class House:
         scopes = ("read", "chat", "admin")
         made = await identities.create_token(self.owner.id, name="fresh", scopes=scopes)
         ids = {"epoch": "1", "process": "1", "route": "web", "provider": "x", "model": "test/model"}
+        ids["channel"] = "x"
         if names & {"session", "turn", "message"}:
             session = await self._session(account, "Fresh")
             turn = await account.send(session, "Hello")
@@ -234,6 +243,11 @@ class House:
             ids["fact"] = (await account.memory.remember(f"Fresh {made.token.id}")).id
         if "rule" in names:
             ids["rule"] = (await account.decisions.add_rule("careful: x", "allow")).id
+        if "schedule" in names:
+            for each in await account.schedules.all():  # there is a most, which others may reach
+                if each.name != SECRET:
+                    await account.schedules.remove(each.id)
+            ids["schedule"] = (await account.schedules.add(_schedule("Fresh"))).id
         if "file" in names:
             ids["file"] = (await account.files.keep(_bytes(b"fresh"), "text/plain")).id
         if names & {"user", "token", "sign_in"}:
@@ -326,14 +340,15 @@ class House:
             return answer
 
     def state(self) -> object:
-        """All that an attack could have changed of the owner's."""
+        """All that an attack could have changed of the owner's. In which order sessions are listed
+        is not of that kind: the one that streams all the while comes to the top now and then."""
         return self.run(self._state())
 
     async def _state(self) -> object:
         account = self.roost.app.of(self.owner.id)
         sessions = await account.sessions(limit=200)
         return (
-            [(each.id, each.revision, each.ended_at, each.title) for each in sessions],
+            sorted([(each.id, each.revision, each.ended_at, each.title) for each in sessions]),
             await account.decisions.pending(),
             await account.decisions.rules(),
             await account.memory.page(),
@@ -350,6 +365,11 @@ def _answer(request: ModelRequest) -> Reply:
     if "careful" in request.tools and ASK in request.last_text:
         return call("careful", {"text": SECRET})
     return say("Good day.")
+
+
+def _schedule(words: str) -> NewSchedule:
+    when = When(kind="every", spec="1h", time_zone="UTC")
+    return NewSchedule(id=new_schedule_id(), name=words, when=when, text=words)
 
 
 async def _act(arguments: str, context: object) -> str:

@@ -28,6 +28,17 @@ BODIES: Mapping[str, object] = {
     "POST /api/sessions/{session}/undo": {},
     "POST /api/approvals/{approval}": {"decision": "approved"},
     "POST /api/rules": {"rule": "careful", "decision": "allow"},
+    "POST /api/schedules": {
+        "name": "Mine",
+        "when": {"kind": "every", "spec": "1h"},
+        "text": "Mine",
+    },
+    "PATCH /api/schedules/{schedule}": {"text": "Mine"},
+    "POST /api/schedules/{schedule}/run": {},
+    "PUT /api/channels/{channel}": {"kind": "webhook"},
+    "POST /api/pairings/approve": {"code": "K7QF-2MXA"},
+    "POST /api/pairings/block": {"channel": "small", "sender": "1"},
+    "POST /api/pairings/forget": {"channel": "small", "sender": "1"},
     "PUT /api/routes/{route}": {"session": "ses_00000000000000000000000000"},
     "POST /api/memory/facts": {"text": "Mine"},
     "PATCH /api/memory/facts/{fact}": {"text": "Mine"},
@@ -49,9 +60,10 @@ BODIES: Mapping[str, object] = {
 }
 QUERIES: Mapping[str, str] = {
     "GET /api/search": "?words=canary",
+    "GET /api/schedules/ahead": "?kind=every&spec=1h",
     "GET /api/sessions/{session}/files/content": "?path=a.txt",
 }
-OF_NOBODY = frozenset({"route", "provider", "model", "user", "epoch", "process"})
+OF_NOBODY = frozenset({"route", "channel", "provider", "model", "user", "epoch", "process"})
 """What paths name that is no thing of one user's alone."""
 
 

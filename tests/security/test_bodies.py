@@ -133,11 +133,12 @@ def trickled(house: House, head: bytes) -> bytes:
         answer, until = b"", time.monotonic() + SECONDS
         while time.monotonic() < until:
             try:
+                client.sendall(b"x")
                 if not (chunk := client.recv(65536)):
                     return answer
                 answer += chunk
             except TimeoutError:
-                client.sendall(b"x")
+                pass
             except ConnectionError:
                 return answer
     raise AssertionError("the server waits for ever")

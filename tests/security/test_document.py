@@ -32,7 +32,7 @@ CHECKS: list[Any] = [
     _documented.unsupported_method,
 ]
 EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 6
-SECONDS = 20
+SECONDS = 60
 
 ENDLESS = frozenset({"GET /api/events", "GET /api/sessions/{session}/events"})
 """Streams that end with their listener: tests/contract/test_http_streams.py reads them."""

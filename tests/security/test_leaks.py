@@ -14,6 +14,7 @@ from yarl import URL
 
 from roost.testing.models import ModelServer, fail, raw, say
 from tests.e2e.command import Roost
+from tests.engine import eventually
 from tests.security.operations import ALL
 from tests.unit.http.served import SECONDS, connections
 
@@ -25,6 +26,10 @@ FROM_ENVIRONMENT = "sk-env-" + "woodpecker0123456789"
 ADDED = "sk-added-" + "sandpiper0123456789"
 SEARCH = "search-" + "oystercatcher0123456789"
 MCP = "mcp-" + "yellowhammer0123456789"
+TELEGRAM = "123456:AAE-" + "lapwing0123456789"
+SLACK = "xoxb-" + "turnstone0123456789"
+HOOK = "hook-" + "whimbrel0123456789"
+ADDED_HOOK = "hook-" + "redshank0123456789"
 PASSWORD = "correct horse battery kestrel"  # noqa: S105
 WRONG = "wrong horse battery goshawk"
 
@@ -55,7 +60,26 @@ options = {{ key = "{search}" }}
 [mcp.broken]
 command = ["/nonexistent"]
 environment = {{ MCP_TOKEN = "{mcp}" }}
+
+[channels.telegram.options]
+token = "{telegram}"
+api = "{nowhere}"
+
+[channels.slack.options]
+token = "{slack}"
+signing_secret = "{hook}"
+api = "{nowhere}"
+
+[channels.desk]
+kind = "webhook"
+
+[channels.desk.options]
+secret = "{hook}"
+callback = "{nowhere}"
 """
+
+NOWHERE = "http://127.0.0.1:9/"
+"""Nobody listens there."""
 
 
 class Place(NamedTuple):
@@ -79,6 +103,10 @@ class Scenario:
             "key that an admin added": ADDED,
             "key of the web search": SEARCH,
             "token of a server of tools": MCP,
+            "token of Telegram": TELEGRAM.partition(":")[2],
+            "token of Slack": SLACK,
+            "secret of a hook": HOOK,
+            "secret of a hook that an admin added": ADDED_HOOK,
             "password": PASSWORD,
             "wrong password": WRONG,
         }
@@ -121,6 +149,10 @@ async def _run(roost: Roost, server: ModelServer, folder: Path) -> Scenario:
             header=HEADER,
             search=SEARCH,
             mcp=MCP,
+            telegram=TELEGRAM,
+            slack=SLACK,
+            hook=HOOK,
+            nowhere=NOWHERE,
         )
     )
     with_password = url.with_user("wren").with_password(IN_URL)
@@ -151,6 +183,7 @@ class _Caller:
             await self._sign_in(link)
             await self._add_provider(server)
             await self._talk(server)
+            await self._connect()
             await self._look_at_everything()
 
     async def ask(
@@ -224,13 +257,30 @@ class _Caller:
         completion = {"model": "roost", "messages": [{"role": "user", "content": "Hello"}]}
         await self.ask("POST", "/v1/chat/completions", completion)
 
+    async def _connect(self) -> None:
+        """Channels whose platforms are not there, and hooks that are called by anybody."""
+        added = {"kind": "webhook", "options": {"secret": ADDED_HOOK}}
+        await self.ask("PUT", "/api/channels/added", added)
+        await self.ask("PUT", "/api/channels/added", {**added, "groups": "nobody"})
+        wrong = {"kind": "telegram", "options": {"token": ADDED_HOOK}}
+        await self.ask("PUT", "/api/channels/wrong", wrong)
+        for channel in ("telegram", "slack", "desk", "added", "wrong"):
+            await self.ask("POST", f"/hooks/{channel}", {"id": "1"})
+
+        async def tried() -> bool:
+            found = (await self.ask("GET", "/api/channels"))["channels"]
+            return not [each for each in found if each["condition"] in ("off", "connecting")]
+
+        await eventually(tried)
+
     async def _fail(self, model: str) -> None:
         completion = {"model": model, "messages": [{"role": "user", "content": "Hello"}]}
         await self.ask("POST", "/v1/chat/completions", completion)
 
     async def _look_at_everything(self) -> None:
         sessions = (await self.ask("GET", "/api/sessions?limit=200"))["sessions"]
-        names = dict.fromkeys(["turn", "message", "approval", "fact", "rule", "file"], "x")
+        things = ["turn", "message", "approval", "fact", "rule", "file", "schedule", "channel"]
+        names = dict.fromkeys(things, "x")
         ids = names | {
             "epoch": "1",
             "route": "web",

@@ -69,7 +69,7 @@ async def test_retention_comes_from_the_configuration_and_is_applied_at_the_star
     brief = RetentionConfig(idempotency_keys=timedelta(minutes=30))
     async with (
         running(Config(data=tmp_path, retention=brief), {}, {}) as roost,
-        asyncio.timeout(10),
+        asyncio.timeout(60),
     ):
         await submit_when_forgotten(roost.store.of(user), session)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.web.stage import Stage, staged
+from tests.fakes.telegram import FakeTelegram, fake_telegram
 
 SECONDS = 240
 
@@ -22,3 +23,9 @@ async def stage(tmp_path: Path) -> AsyncGenerator[Stage]:
     async with staged(tmp_path) as stage:
         yield stage
     assert stage.troubles == []
+
+
+@pytest.fixture
+async def telegram() -> AsyncGenerator[FakeTelegram]:
+    async with fake_telegram() as fake:
+        yield fake

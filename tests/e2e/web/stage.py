@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 from roost.testing.models import Answer, ModelServer
 from roost.workspace.browser import executable
+from tests import ports
 from tests.e2e.command import Roost, Server
 
 CONFIG = """
@@ -29,7 +29,15 @@ models = ["model", "other", "small"]
 
 {more}
 """
-PATIENCE = 30_000
+TELEGRAM = """
+[channels.telegram]
+allow = ["42"]
+
+[channels.telegram.options]
+token = "{token}"
+api = "{api}"
+"""
+PATIENCE = 60_000
 """Milliseconds: on a busy machine everything takes its time, and none of it is measured here."""
 
 DESK = (1440, 900)
@@ -44,16 +52,17 @@ class Stage:
         self._roost = roost
         self._browser = browser
         self._config = folder / "roost.toml"
-        self._port = _free_port()
+        self._port = ports.held()
         self._running = AsyncExitStack()
         self.server: Server | None = None
+        self._links: list[str] = []
         self.troubles: list[str] = []
         self.expected_breaks = False
         """Set by who kills the server: what the browser says of lost connections is no trouble."""
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{ports.number(self._port)}"
 
     def configure(self, more: str = "") -> None:
         self._config.write_text(CONFIG.format(url=self.model.openai_url, more=more))
@@ -63,8 +72,9 @@ class Stage:
         self.model.plan(*answers, model="model")
 
     async def start(self) -> Server:
-        arguments = ("--config", str(self._config), "--port", str(self._port))
+        arguments = ("--config", str(self._config), "--port", str(ports.number(self._port)))
         self.server = await self._running.enter_async_context(self._roost.running(*arguments))
+        self._links = [word for word in self.server.greeting.split() if "#" in word]
         return self.server
 
     async def kill(self) -> None:
@@ -75,9 +85,13 @@ class Stage:
 
     async def close(self) -> None:
         await self._running.aclose()
+        self._port.close()
 
     async def link(self, user: str | None = None) -> str:
-        """One that signs in, the owner or someone else."""
+        """One that signs in, the owner or someone else. What the server said as it started will
+        do for the owner, once: the command takes a second."""
+        if user is None and self._links:
+            return self._links.pop()
         return await self._users("link", *([user] if user else []))
 
     async def add_user(self, name: str) -> str:
@@ -142,9 +156,3 @@ async def staged(folder: Path, more: str = "") -> AsyncGenerator[Stage]:
         finally:
             await browser.close()
             await stage.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -1,16 +1,12 @@
 """axe, the accessibility checker, over the pages as people see them."""
 
-from pathlib import Path
-
 import pytest
-from playwright.async_api import Page
 
 from roost.testing.models import call, say, stall, think
+from tests.e2e.web.axe import violations
 from tests.e2e.web.stage import DESK, PHONE, Stage
 from tests.e2e.web.window import Window
 
-AXE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 ANSWER = """
 # A heading
 
@@ -29,20 +25,6 @@ print("hoo")
 """
 
 
-async def _violations(page: Page) -> list[str]:
-    """Run as the developer tools would: the page's own policy lets no script in."""
-    await page.evaluate(AXE.read_text())
-    found = await page.evaluate(
-        "(rules) => axe.run({ runOnly: rules }).then((found) => found.violations)", RULES
-    )
-    return [
-        f"{each['id']} ({each['impact']}): {node['html'][:200]} {node['failureSummary'][:300]}"
-        for each in found
-        for node in each["nodes"]
-        if each["impact"] in ("serious", "critical")
-    ]
-
-
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 async def test_a_chat_has_nothing_serious(stage: Stage, size: tuple[int, int], dark: bool) -> None:
@@ -53,7 +35,7 @@ async def test_a_chat_has_nothing_serious(stage: Stage, size: tuple[int, int], d
     )
     window = Window(await stage.page(size=size, dark=dark))
     await window.page.emulate_media(reduced_motion="reduce")  # what fades in has its colour at once
-    assert await _violations(window.page) == []
+    assert await violations(window.page) == []
     await window.composer.fill("What do birds say?")
     await window.button("Send").click()
     await window.sees("hoo")
@@ -61,23 +43,36 @@ async def test_a_chat_has_nothing_serious(stage: Stage, size: tuple[int, int], d
     await window.composer.fill("And now?")
     await window.button("Send").click()
     await window.sees("Still")
-    assert await _violations(window.page) == []
+    assert await violations(window.page) == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
     "section",
-    ["models", "tools", "memory", "channels", "account", "users", "appearance", "usage", "about"],
+    [
+        "models",
+        "tools",
+        "memory",
+        "channels",
+        "schedules",
+        "account",
+        "users",
+        "appearance",
+        "usage",
+        "about",
+    ],
 )
 async def test_settings_have_nothing_serious(stage: Stage, section: str, dark: bool) -> None:
     page = await stage.page(dark=dark)
+    await page.emulate_media(reduced_motion="reduce")
     await page.goto(f"{stage.address}/settings/{section}")
     await page.get_by_role("heading").first.wait_for()
-    assert await _violations(page) == []
+    assert await violations(page) == []
 
 
 async def test_signing_in_has_nothing_serious(stage: Stage) -> None:
     page = await stage.page(signed_in=False)
+    await page.emulate_media(reduced_motion="reduce")
     await page.goto(f"{stage.address}/sign-in")
     await page.get_by_role("button").first.wait_for()
-    assert await _violations(page) == []
+    assert await violations(page) == []

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import msgspec
 import pytest
 from playwright.async_api import expect
 
@@ -11,6 +12,11 @@ from roost.testing.models import call, say, think
 from tests.boxes import need
 from tests.e2e.web.stage import Stage, staged
 from tests.e2e.web.window import Window
+
+
+class _Rules(msgspec.Struct):
+    rules: list[dict[str, object]]
+
 
 ASKS = """
 [approvals]
@@ -43,6 +49,25 @@ async def test_what_is_allowed_runs_and_its_output_is_there(stage: Stage) -> Non
     await window.conversation.get_by_role("button", name=re.compile(r"2 steps")).click()
     await window.conversation.get_by_role("button", name=re.compile("Ran")).click()
     await expect(window.conversation.get_by_text("42", exact=True).first).to_be_visible()
+    await window.sees(re.compile("You allowed this in the web app"))
+    await window.page.reload()
+    await window.conversation.get_by_role("button", name=re.compile(r"2 steps")).click()
+    await window.conversation.get_by_role("button", name=re.compile("Ran")).click()
+    await window.sees(re.compile("You allowed this in the web app"))
+
+
+async def test_what_is_allowed_always_keeps_its_lines(stage: Stage) -> None:
+    lines = "echo one\necho two"
+    stage.plan(call("terminal", {"command": lines}), say("Both."))
+    window = Window(await stage.page())
+    await window.say("Say both.")
+    await window.button("Always…").click()
+    pattern = window.page.get_by_role("textbox", name="Allow without asking from now on")
+    await expect(pattern).to_have_value(f"={lines}")
+    await pattern.press("Enter")
+    await window.sees("Both.")
+    rules = msgspec.convert(await window.api("/api/rules"), _Rules)
+    assert [rule["pattern"] for rule in rules.rules] == [f"={lines}"]
 
 
 @pytest.mark.contract("E5")

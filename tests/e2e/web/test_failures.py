@@ -18,6 +18,10 @@ async def _refuse(route: Route) -> None:
         await route.continue_()
 
 
+async def _unreadable(route: Route) -> None:
+    await route.fulfill(status=503, content_type="application/problem+json", body=REFUSAL)
+
+
 async def test_refused_message_is_kept_to_be_sent_again_or_dropped(stage: Stage) -> None:
     stage.model.otherwise(say("Fine."))
     window = Window(await stage.page())
@@ -42,6 +46,24 @@ async def test_refused_message_is_kept_to_be_sent_again_or_dropped(stage: Stage)
     await page.reload()
     await window.sees("The second", times=1)
     await window.sees_no("The third")
+
+
+async def test_list_that_could_not_be_read_is_read_again_when_told(stage: Stage) -> None:
+    stage.model.otherwise(say("Fine."))
+    window = Window(await stage.page())
+    page = window.page
+    await window.say("Where are you?")
+    await window.sees("Fine.")
+    await page.route("**/api/sessions?*", _unreadable)
+    await page.reload()
+    sidebar = page.get_by_role("navigation", name="Sessions")
+    await expect(sidebar).to_contain_text("The disk is full.")
+    await page.unroute("**/api/sessions?*")
+    await sidebar.get_by_role("button", name="Retry").click()
+    await expect(window.sessions).to_have_count(1)
+    await expect(sidebar).not_to_contain_text("The disk is full.")
+    while stage.troubles:
+        assert "503" in stage.troubles.pop()
 
 
 async def test_answer_that_failed_keeps_its_words_and_goes_on_when_told(stage: Stage) -> None:

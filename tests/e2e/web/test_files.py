@@ -44,6 +44,7 @@ def picture(width: int) -> bytes:
 
 async def give(page: Page, name: str, kind: str, content: bytes, *events: str) -> None:
     target = "textarea" if "paste" in events else "main"
+    await page.locator(target).first.wait_for()
     coded = base64.b64encode(content).decode()
     await page.evaluate(GIVE, [target, name, kind, coded, list(events)])
 
@@ -105,6 +106,26 @@ async def test_what_the_agent_wrote_is_in_the_panel_to_read_and_save(stage: Stag
     await expect(panel.get_by_text("# The owl")).to_be_visible()
     link = panel.get_by_role("link", name="Download")
     assert await saved(page, link) == ("owl.md", b"# The owl\n")
+
+
+async def test_what_the_agent_sends_stands_in_the_conversation(stage: Stage) -> None:
+    await need("bubblewrap")
+    drawn = base64.b64encode(picture(48)).decode()
+    stage.plan(
+        call("terminal", {"command": f"echo {drawn} | base64 -d > owl.png"}),
+        call("write_file", {"path": "owl.md", "content": "# The owl\n"}),
+        call("send_file", {"path": "owl.png"}) + call("send_file", {"path": "owl.md"}),
+        say("There they are."),
+    )
+    window = Window(await stage.page())
+    await window.say("Draw the owl, and write of it.")
+    await window.sees("There they are.")
+    for _ in range(2):
+        shown = window.conversation.get_by_role("img", name="owl.png")
+        await expect(shown).to_have_js_property("naturalWidth", 48)
+        link = window.conversation.get_by_role("link", name="Download owl.md")
+        assert await saved(window.page, link) == ("owl.md", b"# The owl\n")
+        await window.page.reload()
 
 
 async def test_exported_session_comes_back_whole_for_another_user(stage: Stage) -> None:

@@ -17,10 +17,12 @@ async def test_everything_of_a_chat_works_by_keyboard_alone(stage: Stage) -> Non
     await window.page.keyboard.press("Enter")
     await window.sees("Typed, not clicked.")
     first = await window.session()
+    await window.finds("Hello")
     await window.page.keyboard.press("Control+k")
     await window.page.keyboard.type("new chat")
     await window.page.keyboard.press("Enter")
     await window.page.wait_for_url(re.compile(r"/$"))
+    await expect(window.composer).to_be_focused()
     await window.page.keyboard.type("A second one")
     await window.page.keyboard.press("Enter")
     await window.sees("Typed, not clicked.")
@@ -33,6 +35,7 @@ async def test_everything_of_a_chat_works_by_keyboard_alone(stage: Stage) -> Non
 
 async def test_help_lists_the_shortcuts(stage: Stage) -> None:
     window = Window(await stage.page())
+    await expect(window.composer).to_be_focused()
     await window.composer.blur()
     await window.page.keyboard.press("?")
     dialog = window.page.get_by_role("dialog")
@@ -62,6 +65,7 @@ async def test_search_finds_what_was_said_and_marks_it(stage: Stage) -> None:
     await window.say("Where is it?")
     await window.sees("The heron stands")
     session = await window.session()
+    await window.finds("heron")
     await window.new_chat()
     await window.say("Something else")
     await window.sees("Nothing of birds.")
@@ -89,9 +93,7 @@ async def test_ten_thousand_sessions_scroll_with_few_rows_on_the_page(stage: Sta
     await expect(window.sessions.first).to_contain_text("Session number")
     assert await window.sessions.count() < 120
     await window.sessions.first.hover()
-    for _ in range(40):
-        await window.page.mouse.wheel(0, 4000)
-    await expect(window.page.get_by_text("Session number 3", exact=True)).to_be_visible()
+    await window.scrolls_to(window.page.get_by_text("Session number 3", exact=True), 4000)
     assert await window.sessions.count() < 120
 
 

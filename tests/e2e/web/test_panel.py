@@ -11,6 +11,7 @@ from roost.testing.models import call, say, stall, use
 from tests.boxes import need
 from tests.e2e.web.stage import Stage, staged
 from tests.e2e.web.window import Window
+from tests.engine import eventually
 
 WINDOW = 8000
 
@@ -66,6 +67,7 @@ async def test_subagent_is_seen_at_work_and_leads_back(stage: Stage) -> None:
     await expect(card).to_contain_text("At work")
     await expect(window.sessions).to_have_count(1)
     origin = await window.session()
+    await eventually(lambda: _is_asked(stage))
     stage.model.release()
     await window.sees("My helper counted three.")
     await window.is_idle()
@@ -75,6 +77,11 @@ async def test_subagent_is_seen_at_work_and_leads_back(stage: Stage) -> None:
     await window.sees(re.compile("The oak is old."))
     await window.page.get_by_role("link", name=re.compile("Works for")).click()
     await window.page.wait_for_url(re.compile(origin))
+
+
+async def _is_asked(stage: Stage) -> bool:
+    """The helper's model: its work is shown before that."""
+    return any(request.is_stalled for request in stage.model.requests)
 
 
 async def test_ring_says_how_full_the_window_is(stage: Stage) -> None:
@@ -119,6 +126,7 @@ async def test_found_words_lead_to_their_message(stage: Stage) -> None:
     await window.sees("Fine.")
     await window.is_idle()
     session = await window.session()
+    await window.finds("heron")
     await window.new_chat()
     await page.get_by_label("Search in all sessions").fill("heron")
     await window.sessions.get_by_text("The heron wades").click()

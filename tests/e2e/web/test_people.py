@@ -15,9 +15,13 @@ async def _sign_in(page: Page, name: str, password: str) -> None:
     await page.get_by_label("Password").press("Enter")
 
 
-async def _sign_out(page: Page) -> None:
+async def _ask_to_sign_out(page: Page) -> None:
     await page.get_by_role("button", name="account menu").click()
     await page.get_by_role("menuitem", name="Sign out").click()
+
+
+async def _sign_out(page: Page) -> None:
+    await _ask_to_sign_out(page)
     await page.get_by_role("heading", name="Sign in to Roost").wait_for()
 
 
@@ -45,9 +49,16 @@ async def test_who_signs_in_next_sees_nothing_of_the_one_before(stage: Stage) ->
     await window.sees("The owl sleeps.")
     session = await window.session()
     await window.composer.fill("Another secret, half written")
-    await page.wait_for_function("() => Object.keys(localStorage).join().includes('draft')")
-    await _sign_out(page)
+    await _ask_to_sign_out(page)
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("This browser keeps 1 draft")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(window.composer).to_have_value("Another secret, half written")
+    await _ask_to_sign_out(page)
+    await dialog.get_by_role("button", name="Sign out and delete").click()
+    await page.get_by_role("heading", name="Sign in to Roost").wait_for()
     assert "secret" not in await page.content()
+    assert "secret" not in await page.evaluate("() => JSON.stringify(localStorage)")
     await page.goto(await stage.add_user("bob"))
     await expect(window.composer).to_have_value("")
     await expect(page.get_by_text("No sessions yet")).to_be_visible()

@@ -78,17 +78,17 @@ async def test_failed_turn_says_what_to_do_and_another_model_answers(stage: Stag
 
 async def test_what_a_compaction_replaced_is_one_click_away(stage: Stage) -> None:
     words = "The owl keeps a long list of everything it saw in the oak. " * 60
-    stage.model.otherwise(say(words))
+    stage.model.otherwise(say(words + "No more of it."))
     window = Window(await stage.page())
     for number in range(6):
         await window.say(f"Question {number}: {words}")
+        await expect(window.turn(f"Question {number}")).to_contain_text("No more of it.")
         await window.is_idle()
-        await expect(window.turn(f"Question {number}")).to_contain_text("The owl keeps")
     stage.model.otherwise(say("They spoke of an owl and its list."))
     await window.say("/compact")
     await expect(window.page.get_by_text("There is room again.").first).to_be_visible()
     await window.page.mouse.move(700, 400)
-    await window.page.mouse.wheel(0, -100_000)
-    await window.sees("Earlier messages were summarised")
+    summarised = window.conversation.get_by_text("Earlier messages were summarised").first
+    await window.scrolls_to(summarised, -100_000)
     await window.conversation.get_by_role("button", name="Show what it replaced").click()
     await expect(window.page.get_by_text(re.compile("Question 1:")).first).to_be_visible()

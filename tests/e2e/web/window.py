@@ -1,8 +1,11 @@
 """A page as a person uses it: by what can be seen, and by the names that a screen reader says."""
 
+import asyncio
 import re
 
 from playwright.async_api import Locator, Page, expect
+
+SECONDS = 60
 
 
 class Window:
@@ -59,6 +62,18 @@ class Window:
         """The id of the session that is shown."""
         await self.page.wait_for_url(re.compile(r"/s/ses_"))
         return self.page.url.rpartition("/")[2]
+
+    async def finds(self, words: str) -> None:
+        """Wait until they can be found: what is said is indexed after it is stored."""
+        async with asyncio.timeout(SECONDS):
+            while "msg_" not in str(await self.api(f"/api/search?words={words}")):
+                pass
+
+    async def scrolls_to(self, there: Locator, by: int) -> None:
+        """With the wheel, until that is on the page: what is further on comes only then."""
+        async with asyncio.timeout(SECONDS):
+            while not await there.is_visible():
+                await self.page.mouse.wheel(0, by)
 
     async def api(self, path: str) -> object:
         """What the server has, as this browser may read it."""

@@ -15,6 +15,7 @@ from roost.core.ids import TurnId
 from roost.runtime.account import Account
 from roost.testing import models
 from roost.testing.models import ModelServer, call, cut, fail, stall
+from tests.engine import eventually
 from tests.unit.cli.chatting import (
     TURN,
     added,
@@ -120,7 +121,11 @@ async def test_ctrl_c_stops_the_turn(room: Room, server: ModelServer, pipe: Pipe
     server.plan(models.say("One") + stall())
     keys = Signals(asyncio.Event(), asyncio.Event())
     saying = asyncio.create_task(said(room, pipe, keys))
-    await (await server.request(0)).stalled()
+
+    async def is_said() -> bool:
+        return pipe.out == "One"
+
+    await eventually(is_said)
     keys.stop.set()
     assert await saying == 130
     assert pipe.out == "One\n"

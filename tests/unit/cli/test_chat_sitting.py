@@ -18,10 +18,11 @@ from roost.core.ids import SessionId
 from roost.core.messages import plain_text
 from roost.runtime.account import Account
 from roost.testing.models import ModelServer, call, fail, say, stall
+from tests.engine import eventually
 from tests.unit.cli.chatting import Paper
 from tests.unit.cli.tools import Stubborn
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 class Person:
@@ -169,7 +170,11 @@ async def test_ctrl_c_stops_the_turn_and_keeps_what_it_said(
 ) -> None:
     server.plan(say("One two") + stall(), say("Fine."))
     await seat.person.types("count")
-    await (await server.request(0)).stalled()
+
+    async def is_said() -> bool:
+        return "One two" in seat.shown
+
+    await eventually(is_said)
     seat.keys.stop.set()
     await seat.person.idle()
     assert seat.shown == ["One two", "Stopped. What it said is kept."]

@@ -4,13 +4,15 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from roost.cli import checks
 from roost.core.config import Config
-from roost.core.keys import Key
+from roost.core.keys import Key, StoreAddress
 from roost.runtime.catalogue import Setup
+from roost.store.folder import KEY
 from roost.testing.models import ModelServer
-from roost.wiring import known_models, running
+from roost.wiring import known_channels, known_models, running
 
 SECRET = "sk-nest-0123456789"  # noqa: S105
 
@@ -62,3 +64,16 @@ async def test_store_that_can_not_be_read_leaves_what_is_configured(
     environ = {"OPENAI_API_KEY": SECRET}
     async with known_models(config, {}, environ) as (providers, _):
         assert providers.default().provider.name == "openai"
+
+
+async def test_folder_of_before_a_move_is_not_looked_at(tmp_path: Path) -> None:
+    """The store is in a database: what is wrong with the one in the folder is nobody's concern."""
+    data = tmp_path / "data"
+    async with running(Config(data=data), {}, {}):
+        pass
+    (data / KEY).write_bytes(b"no key")
+    config = Config(data=data, store=StoreAddress("postgresql://roost@db/roost"))
+    with capture_logs() as logs:
+        async with known_models(config, {}, {}):
+            assert await known_channels(config, {}) == {}
+    assert logs == []

@@ -10,7 +10,7 @@ from roost.core.keys import Key
 from roost.store.folder import OwnerLock, this_process
 
 TOKEN = Key("roost_something")
-DEADLINE = 20
+DEADLINE = 60
 
 
 async def test_folder_without_a_server_is_opened_at_once(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from roost.store.search import SearchFilter
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
 from roost.testing.models import ModelServer, call, say, think
 
-DEADLINE = 20
+DEADLINE = 60
 NONE = Providers({}, {})
 
 

@@ -21,7 +21,7 @@ from roost.wiring import Roost
 from tests.attached import serving
 from tests.unit.client.cutting import Way
 
-DEADLINE = 30
+DEADLINE = 60
 
 
 @pytest.fixture

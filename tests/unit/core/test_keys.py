@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import structlog
 
-from roost.core.keys import Key
+from roost.core.keys import Key, StoreAddress
 
 SECRET = "sk-nightjar-4711"  # noqa: S105
 
@@ -83,3 +83,46 @@ def test_equal_keys_are_equal() -> None:
     assert hash(Key(SECRET)) == hash(Key(SECRET))
     assert Key(SECRET) != Key(SECRET + "2")
     assert Key(SECRET) != SECRET
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://roost:nightjar@db.example/roost", "roost on db.example"),
+        ("postgres://roost:nightjar@db.example:6432/roost", "roost on db.example:6432"),
+        ("postgresql://roost:nightjar@h1:5432,h2:5433/roost", "roost on h1:5432, h2:5433"),
+        ("postgresql://roost:nightjar%2F%23@[::1]:5432/roost", "roost on [::1]:5432"),
+        ("postgresql://%2Frun%2Fdb/roost", "roost on /run/db"),
+        ("postgresql://roost@/roost?host=/run/db&password=nightjar", "roost on this machine"),
+        ("postgresql://", "postgres on this machine"),
+    ],
+)
+def test_address_of_a_store_is_shown_without_its_password(url: str, shown: str) -> None:
+    address = StoreAddress(url)
+    assert (str(address), repr(address)) == (shown, f"StoreAddress({shown})")
+    assert address.reveal() == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://roost:nightjar@db.example/roost",
+        "postgresql://roost:night/jar@db.example/roost",
+        "postgresql://roost:12/nightjar@db.example/roost",
+        "postgresql://roost:night#jar@db.example/roost",
+        "postgresql://roost:12#@db.example/roost",
+        "postgresql://roost:night?jar@db.example/roost",
+        "postgresql://roost:night@jar@db.example/roost",
+        "postgresql://roost:x@night?jar@db.example/roost",
+        "postgresql://roost:night[jar@db.example/roost",
+        "postgresql://roost:night\u2100jar@db.example/roost",
+        "postgresql://roost:nightjar@db.example:port/roost",
+        "postgresql://roost:nightjar@h1:5432,h2:port/roost",
+    ],
+)
+def test_address_whose_password_can_not_be_told_apart_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="%2F") as caught:
+        StoreAddress(url)
+    said = "".join(traceback.format_exception(caught.value))
+    assert "night" not in said
+    assert "jar" not in said

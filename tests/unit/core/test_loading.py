@@ -62,6 +62,8 @@ def test_flags_not_given_change_nothing() -> None:
 def test_every_setting_can_be_given_in_the_environment() -> None:
     given = {
         "ROOST_DATA": "/d",
+        "ROOST_STORE": "postgresql://roost:secret@db.nest/roost",
+        "ROOST_STORE_DIRECT": "postgresql://roost:secret@db.nest:5433/roost",
         "ROOST_SERVER_HOST": "h",
         "ROOST_SERVER_PORT": "0",
         "ROOST_LOG_LEVEL": "debug",
@@ -117,6 +119,10 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
     config = configured(environ=given)
     assert given.keys() == VARIABLES.keys()
     assert (config.data, config.server.host, config.server.port) == (Path("/d"), "h", 0)
+    assert config.store is not None
+    assert config.store.reveal() == given["ROOST_STORE"]
+    assert str(config.store_direct) == "roost on db.nest:5433"
+    assert "secret" not in repr(config)
     assert (config.log.level, config.leases.ttl) == ("debug", timedelta(minutes=1))
     assert config.retention.idempotency_keys == timedelta(hours=1)
     assert config.retention.inbox == timedelta(hours=2)
@@ -411,6 +417,13 @@ def test_wrong_key_in_a_variable_names_the_variable_but_does_not_repeat_it() -> 
         load_keys(ConfigFile(FILE, toml), {"NEST_KEY": "sk\nnightjar"})
     assert "NEST_KEY" in str(caught.value)
     assert "nightjar" not in str(caught.value)
+
+
+def test_password_that_cuts_the_address_of_the_store_short_is_said_how_to_write() -> None:
+    message = complaint(environ={"ROOST_STORE": "postgresql://roost:night/jar@db.nest/roost"})
+    assert "store (from ROOST_STORE) is wrong" in message
+    assert "%2F for a / in its password, %23 for #" in message
+    assert "night" not in message
 
 
 def test_two_keys_for_one_provider_are_one_too_many() -> None:

@@ -22,6 +22,8 @@ from roost.core.messages import (
     decode_parts,
     encode_parts,
     plain_text,
+    sent_files,
+    shown,
 )
 
 words = st.text()
@@ -110,6 +112,23 @@ def test_attachments_are_found_inside_tool_results_too() -> None:
         UnknownPart(b'{"kind":"hologram","blob":"four"}'),
     )
     assert attachments(parts) == {one, two, three}
+
+
+def test_what_the_agent_sent_is_the_persons_and_not_the_models() -> None:
+    read, sent = BlobId("read"), BlobId("sent")
+    given = FilePart(sent, "text/csv", "a.csv", 1, sent=True)
+    again = FilePart(read, "text/csv", "b.csv", 1, sent=True)
+    looked_at = ImagePart(read, "image/png")
+    parts = (ToolResultPart(ToolCallId("c"), (TextPart("x"), given, again)), looked_at)
+    assert sent_files(parts) == (given, again)
+    assert shown(parts) == {read}
+    assert attachments(parts) == {read, sent}
+    assert decode_parts(encode_parts(parts)) == parts
+
+
+def test_file_that_was_not_sent_is_written_as_before_there_was_sending() -> None:
+    stored = '[{"kind":"file","blob":"b","media_type":"text/csv","name":"a.csv","size":1}]'
+    assert encode_parts(decode_parts(stored)) == stored
 
 
 def test_plain_text_is_what_a_person_reads() -> None:

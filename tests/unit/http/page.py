@@ -69,6 +69,7 @@ class Page:
 
     def _anew(self, view: SnapshotView) -> None:
         self.snapshots += 1
+        known = set(self.states)
         self.messages = {message.id: message for message in view.messages}
         self.states = {turn.id: turn.state for turn in view.queue}
         self.title = view.session.title
@@ -78,6 +79,7 @@ class Page:
             self.states[view.turn.id] = view.turn.state
         if view.cursor.turn is not None:
             self.streaming = (view.cursor.turn, view.cursor.attempt)
+        self._past |= known - set(self.states)
         for deltas in view.deltas:
             assert deltas.first_seq == self.seq + 1
             self._show(deltas.last_seq, deltas.deltas)

@@ -27,7 +27,7 @@ from roost.tools.base import Tool
 from roost.workspace.workspaces import Workspaces
 from tests.engine import ECHO, Engine, config_for
 
-SECONDS = 20
+SECONDS = 60
 HEARTBEAT = b":\n\n"
 
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from roost.http.server import bind, serve
 
-DEADLINE = 10
+DEADLINE = 60
 
 
 class Answer(NamedTuple):
@@ -27,18 +27,30 @@ class Ask(Protocol):
 
 @asynccontextmanager
 async def serving(app: ASGIApp) -> AsyncGenerator[Ask]:
+    async with _served(app) as port:
+
+        async def ask(method: str, path: str, **headers: str) -> Answer:
+            return await asyncio.to_thread(_ask, port, method, path, headers)
+
+        yield ask
+
+
+@asynccontextmanager
+async def served_at(app: ASGIApp) -> AsyncGenerator[str]:
+    """Its address, for clients of their own."""
+    async with _served(app) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def _served(app: ASGIApp) -> AsyncGenerator[int]:
     ready, stop = asyncio.Event(), asyncio.Event()
     listener = bind("127.0.0.1", 0)
-    port: int = listener.getsockname()[1]
-
-    async def ask(method: str, path: str, **headers: str) -> Answer:
-        return await asyncio.to_thread(_ask, port, method, path, headers)
-
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as tasks:
         tasks.create_task(serve(app, listener, ready=ready.set, stop=stop, log_requests=False))
         await ready.wait()
         try:
-            yield ask
+            yield listener.getsockname()[1]
         finally:
             stop.set()
 

@@ -11,9 +11,11 @@ async def test_pages_stay_where_they_are_while_messages_come(
     for number in range(3):
         await served.engine.say(session, f"Number {number}")
     path = f"/api/sessions/{session}/messages"
-    newest = (await browser.get(f"{path}?limit=2"))["messages"]
-    before = newest[0]["position"]
+    newest = await browser.get(f"{path}?limit=2")
+    assert newest["older"]
+    before = newest["messages"][0]["position"]
     older = (await browser.get(f"{path}?limit=2&before={before}"))["messages"]
+    assert not (await browser.get(f"{path}?limit=2&before={older[0]['position']}"))["older"]
     await served.engine.say(session, "One more")
     assert (await browser.get(f"{path}?limit=2&before={before}"))["messages"] == older
     assert older[-1]["position"] < before

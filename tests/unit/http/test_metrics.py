@@ -123,7 +123,7 @@ async def test_what_is_under_way_is_seen(
     server.plan(say("Half an ans") + stall())
     session = await served.engine.session()
     first = await served.engine.account.send(session, "One")
-    await served.engine.streamed(session, "Half an")
+    await served.engine.streamed(session, "Half an ans")
     await served.engine.account.send(session, "Two")
     await served.engine.parts.checkpoints.flush()
     async with browser.events("/api/events") as feed:

@@ -85,7 +85,7 @@ class Chunks:
         self.lines: list[str] = []
 
     async def next(self) -> dict[str, Any] | None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while line := (await self.response.content.readline()).decode():
                 self.lines.append(line)
                 if line == "data: [DONE]\n":
@@ -437,7 +437,7 @@ async def test_silence_is_filled_with_comments(program: Client, server: ModelSer
     server.plan(stall() + say("At last."))
     async with streaming(program, asking("Wait")) as chunks:
         await chunks.next()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await chunks.response.content.readline() != b":\n":
                 pass
         await (await server.request(0)).stalled()

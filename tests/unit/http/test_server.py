@@ -50,7 +50,7 @@ async def test_stopping_frees_the_port() -> None:
     ready, stop = asyncio.Event(), asyncio.Event()
     listener = bind("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         tasks.create_task(serve(NOTHING, listener, ready=ready.set, stop=stop, log_requests=False))
         await ready.wait()
         stop.set()
@@ -60,7 +60,7 @@ async def test_stopping_frees_the_port() -> None:
 async def test_stop_before_the_start_serves_nothing() -> None:
     stop = asyncio.Event()
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await serve(
             NOTHING,
             bind("127.0.0.1", 0),

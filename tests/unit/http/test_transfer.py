@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -17,7 +18,6 @@ JSON = {"Content-Type": "application/json"}
 async def exported(client: Client, path: str) -> tuple[str, bytes]:
     async with client.connections.get(client.served.url.join(client.served.url / path)) as answer:
         assert answer.status == 200
-        assert answer.headers["content-disposition"].startswith("attachment; filename=")
         return answer.content_type, await answer.read()
 
 
@@ -44,6 +44,30 @@ async def test_session_is_read_as_markdown(served: Served, browser: Client) -> N
         assert "Where do owls sleep?" in await answer.text()
 
 
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [
+        ("Owls: day/night?", "Owls day night"),
+        ("Größe & हिन्दी", "Größe हिन्दी"),
+        ("../../etc\u202e\r\nSet-Cookie: a=b", "etc Set-Cookie a b"),
+        ("💬", "Session"),
+        ("long " * 50, "long " * 11 + "long"),
+    ],
+)
+async def test_file_is_named_by_title_and_day(
+    served: Served, browser: Client, title: str, named: str
+) -> None:
+    session = await browser.session(title=title)
+    _, view = await browser.ask("GET", f"/api/sessions/{session}")
+    day = datetime.fromtimestamp(view["active_at"] / 1000, UTC).strftime("%Y-%m-%d")
+    url = served.url / f"api/sessions/{session}/export"
+    for form, ending in (("json", "json"), ("markdown", "md")):
+        async with browser.connections.get(url.with_query(format=form)) as answer:
+            disposition = answer.content_disposition
+        assert disposition is not None
+        assert disposition.filename == f"{named} {day}.{ending}"
+
+
 async def test_what_is_no_export_is_refused(
     browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,8 +79,9 @@ async def test_what_is_no_export_is_refused(
 
 
 async def importing(client: Client, body: AsyncIterator[bytes]) -> int:
+    """The body is sent when the server asks for it, which it does when there is a place."""
     url = client.served.url / "api/import"
-    async with client.connections.post(url, data=body, headers=JSON) as answer:
+    async with client.connections.post(url, data=body, headers=JSON, expect100=True) as answer:
         return answer.status
 
 
@@ -66,8 +91,8 @@ async def test_import_waits_while_two_are_under_way(
     begun, rest = asyncio.Queue[None](), asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
-        yield b"[" * 1000
         begun.put_nowait(None)
+        yield b"["
         await rest.wait()
 
     async def one_more() -> AsyncIterator[bytes]:

@@ -549,8 +549,17 @@ async def test_the_consumers_own_deadline_stays_its_own(
     server: ModelServer, connections: aiohttp.ClientSession
 ) -> None:
     server.plan(say("One") + stall())
+
+    async def consume() -> None:
+        async with (
+            asyncio.timeout(FOREVER) as deadline,
+            asking(connections, server, "chat").stream(question()) as stream,
+        ):
+            async for _ in stream:
+                deadline.reschedule(asyncio.get_running_loop().time())
+
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(events_of(asking(connections, server, "chat")), 0.2)
+        await consume()
     assert await soon(server.requests[0].closed())
 
 

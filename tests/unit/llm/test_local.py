@@ -27,7 +27,7 @@ BRIEF = Request(
     temperature=0.0,
     max_output_tokens=12,
 )
-DEADLINE = 50.0
+DEADLINE = 120.0
 
 pytestmark = pytest.mark.skipif(not available(), reason="the built-in model is not installed")
 

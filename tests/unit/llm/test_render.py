@@ -60,6 +60,12 @@ def call(id: str, wire_id: str | None = None) -> ToolCallPart:
             "<file name='a.csv'>\nGrüße\n\n</file>",
         ),
         (
+            # Not even read: it may be large, and the model made it.
+            FilePart(BlobId("not there"), "text/csv", "a.csv", 1, sent=True),
+            "[file a.csv: the user has it]",
+            "[file a.csv: the user has it]",
+        ),
+        (
             FilePart(BlobId("bad"), "application/json", "a.json", 1),
             "<file name='a.json'>\ncaf\ufffd\n</file>",
             "<file name='a.json'>\ncaf\ufffd\n</file>",

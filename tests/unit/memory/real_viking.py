@@ -8,7 +8,6 @@ import math
 import os
 import re
 import shutil
-import socket
 import struct
 from pathlib import Path
 from typing import Self
@@ -17,6 +16,7 @@ import aiohttp
 from aiohttp import web
 
 from roost.testing.models import ModelRequest, ModelServer, Reply, say
+from tests import ports
 from tests.unit.memory.viking_server import KEY, LEARN, Extraction
 
 PROGRAM = os.environ.get("ROOST_OPENVIKING") or shutil.which("openviking-server")
@@ -33,11 +33,11 @@ class RealViking:
         self._model = ModelServer(otherwise=self._answer)
         self._runner: web.AppRunner | None = None
         self._process: asyncio.subprocess.Process | None = None
-        self._port = _free_port()
+        self._port = ports.held()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{ports.number(self._port)}"
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 << 20)
@@ -68,13 +68,14 @@ class RealViking:
         self._process.kill()
         await self._process.wait()
         await self._runner.cleanup()
+        self._port.close()
 
     def _config(self, models: str) -> dict[str, object]:
         model = {"provider": "openai", "api_base": models, "api_key": "k"}
         return {
             "server": {
                 "host": "127.0.0.1",
-                "port": self._port,
+                "port": ports.number(self._port),
                 "auth_mode": "trusted",
                 "root_api_key": KEY,
             },
@@ -134,9 +135,3 @@ def _vector(text: str, *, plain: bool) -> list[float] | str:
     length = math.hypot(*counts) or 1.0
     vector = [count / length for count in counts]
     return vector if plain else base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -24,7 +24,7 @@ from roost.core.users import User
 from roost.memory.base import Scope
 from roost.memory.builtin import TOLD, Builtin, half_life
 from roost.memory.ports import Asker, FactStore, Inquiry
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.unit.memory.fake_facts import FakeFacts
 from tests.unit.memory.remembering import ADA, SESSION, Model, Stated, segment
@@ -67,7 +67,7 @@ class Memory:
 
 
 @pytest.fixture(params=["plain", "stored"])
-async def memory(request: pytest.FixtureRequest, store: SqliteStore, clock: FakeClock) -> Memory:
+async def memory(request: pytest.FixtureRequest, store: Store, clock: FakeClock) -> Memory:
     """Over plain facts that show what is meant, and over the store that has to do the same."""
     if request.param == "plain":
         plain: defaultdict[UserId, FakeFacts] = defaultdict(lambda: FakeFacts(clock))

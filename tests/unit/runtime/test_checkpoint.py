@@ -54,7 +54,7 @@ class FakeWork:
         return {turn: seq for turn, seq in said.items() if seq is not None}
 
     async def next(self) -> list[Checkpoint]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.ticks.get()
 
 

@@ -10,6 +10,7 @@ from roost.core.settings import SandboxName
 from roost.runtime import checks
 from roost.runtime.checks import Finding
 from roost.store.migrations import SCHEMA_VERSION
+from roost.store.servers import KnownServer
 from tests.boxes import need
 
 
@@ -87,7 +88,7 @@ def test_folder_of_someone_else_is_bad(tmp_path: Path) -> None:
 
 
 def test_missing_store_is_good(tmp_path: Path) -> None:
-    assert only(list(checks.store(tmp_path))).state == "good"
+    assert only(list(checks.store(Config(data=tmp_path)))).state == "good"
 
 
 @pytest.mark.parametrize(
@@ -135,3 +136,25 @@ async def test_sandbox_that_is_not_wanted_is_not_tried(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert (await checks.sandbox(workspaces(tmp_path, wanted))).state == state
+
+
+def known(id: str, *, version: str = "1.0", silent: int = 0, draining: bool = False) -> KnownServer:
+    return KnownServer(id, "host", 1, version, f"http://{id}", 0, draining, silent)
+
+
+@pytest.mark.parametrize(
+    ("servers", "state", "found"),
+    [
+        ([known("a"), known("b")], "good", "a at http://a, 1.0; b at http://b, 1.0"),
+        ([known("a", draining=True)], "good", "a at http://a, 1.0, stops"),
+        ([known("a"), known("b", version="1.1")], "warn", "a at http://a, 1.0; b at http://b, 1.1"),
+        ([known("a", silent=31_000)], "warn", "a at http://a, 1.0, silent for 31 s"),
+        ([known("a", silent=29_000)], "good", "a at http://a, 1.0"),
+    ],
+)
+def test_servers_that_share_a_store_are_told_of(
+    servers: list[KnownServer], state: str, found: str
+) -> None:
+    finding = checks.servers(servers, 30)
+    assert (finding.state, finding.found) == (state, found)
+    assert bool(finding.advice) == (state == "warn")

@@ -158,7 +158,8 @@ async def test_slow_reader_is_told_to_read_anew_and_then_goes_on(engine: Engine)
 
 async def test_many_changes_at_once_are_told_together(engine: Engine) -> None:
     session = await engine.session()
-    async with engine.account.feed() as events:
+    feeds = Feeds(engine.store, engine.parts.hub, tick=1)
+    async with feeds.watch(engine.owner.id) as events:
         for number in range(50):
             await engine.account.update(session, SessionPatch(title=f"Title {number}"))
         told = 0

@@ -26,7 +26,7 @@ from roost.runtime import passwords, people, sightings
 from roost.runtime.identities import FIRST_LINK, LINK, Identities
 from roost.runtime.passwords import Passwords
 from roost.runtime.principals import KEPT
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing import faults
 from roost.testing.clock import FakeClock
 from tests.identities import HOME, QUICK, RIGHT, WRONG, identities_of, opens
@@ -34,7 +34,7 @@ from tests.store_driver import Driver, opened
 
 
 @pytest.fixture
-def identities(store: SqliteStore, clock: FakeClock) -> Identities:
+def identities(store: Store, clock: FakeClock) -> Identities:
     return identities_of(store, clock)
 
 
@@ -199,7 +199,7 @@ async def test_password_that_is_changed_meanwhile_lets_nobody_stay_in(
 
 
 async def test_password_hashed_as_of_old_is_hashed_anew(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     older = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1)
     before = Identities(store, clock, passwords=Passwords(older))
@@ -293,7 +293,7 @@ async def test_requests_during_a_revocation_outlast_it_by_nothing(
 
 
 async def test_another_servers_revocation_counts_within_seconds(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     here, there = identities_of(store, clock), identities_of(store, clock)
     signed_in = await by_link(here, ada)

@@ -7,7 +7,7 @@ import pytest
 from roost.core.errors import Conflict, InvalidInput, SignInRefused, TooManyTries
 from roost.core.users import Caps, Profile
 from roost.runtime.identities import Identities
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.identities import HOME, RIGHT, WRONG, identities_of, opens
 from tests.store_driver import Driver
@@ -16,7 +16,7 @@ NEW = "a quite different horse"
 
 
 @pytest.fixture
-def identities(store: SqliteStore, clock: FakeClock) -> Identities:
+def identities(store: Store, clock: FakeClock) -> Identities:
     return identities_of(store, clock)
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from roost.core.keys import Key
 from roost.runtime.identities import SIGNED_IN, Identities
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing import faults
 from roost.testing.clock import FakeClock
 from tests.identities import identities_of, opens
@@ -22,7 +22,7 @@ async def seen_at(identities: Identities, ada: Driver) -> int | None:
 
 
 async def test_browser_that_is_used_stays_signed_in(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     identities = identities_of(store, clock)
     cookie = await signed_in(identities, ada)
@@ -37,9 +37,7 @@ async def test_browser_that_is_used_stays_signed_in(
     assert await identities.sign_ins(ada.user.id) == []
 
 
-async def test_not_more_than_once_a_minute(
-    store: SqliteStore, ada: Driver, clock: FakeClock
-) -> None:
+async def test_not_more_than_once_a_minute(store: Store, ada: Driver, clock: FakeClock) -> None:
     identities = identities_of(store, clock)
     cookie = await signed_in(identities, ada)
     began = clock.now()
@@ -55,7 +53,7 @@ async def test_not_more_than_once_a_minute(
 
 
 async def test_clock_that_was_set_back_is_followed(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     identities = identities_of(store, clock)
     clock.advance(365 * 86400)
@@ -68,7 +66,7 @@ async def test_clock_that_was_set_back_is_followed(
 
 
 async def test_tokens_are_seen_and_their_end_stays(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     identities = identities_of(store, clock)
     made = await identities.create_token(ada.user.id, name="x", scopes=["read"], seconds=100)
@@ -80,7 +78,7 @@ async def test_tokens_are_seen_and_their_end_stays(
 
 
 async def test_it_is_noted_in_the_background_and_a_failure_ends_nothing(
-    store: SqliteStore, ada: Driver, clock: FakeClock
+    store: Store, ada: Driver, clock: FakeClock
 ) -> None:
     identities = identities_of(store, clock)
     cookie = await signed_in(identities, ada)

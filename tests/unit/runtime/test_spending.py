@@ -13,7 +13,7 @@ from roost.core.usage import NANO, Usage
 from roost.core.users import Caps
 from roost.runtime.identities import Identities
 from roost.runtime.spending import check_limits
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, say, use
 from roost.tools.base import ToolContext
@@ -89,7 +89,7 @@ async def test_what_another_session_takes_meanwhile_counts_at_the_next_step(engi
     ],
 )
 async def test_the_smaller_counts(
-    store: SqliteStore,
+    store: Store,
     ada: Driver,
     bob: Driver,
     limits: LimitsConfig,

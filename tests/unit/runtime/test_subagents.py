@@ -10,6 +10,7 @@ from roost.core.clock import SystemClock
 from roost.core.config import ToolsConfig
 from roost.core.errors import NotFound
 from roost.core.ids import new_tool_call_id, new_user_id
+from roost.core.sessions import Parent
 from roost.core.users import User
 from roost.runtime.subagents import Subagents, child_of
 from roost.testing.models import ModelServer, say, use
@@ -62,7 +63,8 @@ async def test_same_call_has_one_subagent_however_often_it_is_asked_for(
     assert len(server.requests) == asked
     assert first.session == child_of(context.call)
     assert (first.done, first.text, first.tokens) == (True, "Done.", 42)
-    assert len(await engine.account.subagents(context.session)) == 1
+    (child,) = await engine.account.subagents(context.session)
+    assert child.parent == Parent(context.session, "subagent", call=context.call)
 
 
 async def test_subagents_use_is_found_under_its_caller(

@@ -189,13 +189,13 @@ async def test_traces_go_where_the_environment_says() -> None:
             id = new_turn_id()
             observers.tell(TurnBegan(new_user_id(), new_session_id(), id))
             observers.tell(TurnOver(id, "completed", 0.1))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert id.encode() in await taken.get()
 
 
 async def test_nobody_who_takes_them_holds_up_the_stop() -> None:
     observers = Observers()
-    async with asyncio.timeout(20), traced({ENDPOINT: "http://127.0.0.1:9"}, observers):
+    async with asyncio.timeout(60), traced({ENDPOINT: "http://127.0.0.1:9"}, observers):
         id = new_turn_id()
         observers.tell(TurnBegan(new_user_id(), new_session_id(), id))
         observers.tell(TurnOver(id, "completed", 0.1))

@@ -8,7 +8,7 @@ from roost.core.ids import BlobId, FactId, SessionId, ToolCallId, new_tool_call_
 from roost.core.messages import plain_text
 from roost.memory.base import Scope
 from roost.memory.builtin import Builtin
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from roost.tools.base import Tool, ToolContext, ToolError
 from roost.tools.memory import MemoryTool
@@ -49,7 +49,7 @@ class Agent:
 
 
 @pytest.fixture
-async def agent(store: SqliteStore, clock: FakeClock, ada: Driver, session: SessionId) -> Agent:
+async def agent(store: Store, clock: FakeClock, ada: Driver, session: SessionId) -> Agent:
     memory = Builtin(lambda user: store.of(user).facts, Model(), clock=clock)
     return Agent(MemoryTool(memory, profile="default"), ada, session)
 
@@ -126,7 +126,7 @@ async def test_model_is_told_what_it_can_mend(
 
 
 async def test_nobody_reaches_another_users_memory(
-    agent: Agent, bob: Driver, store: SqliteStore, clock: FakeClock
+    agent: Agent, bob: Driver, store: Store, clock: FakeClock
 ) -> None:
     id = await agent.remember("Eve sails.")
     memory = Builtin(lambda user: store.of(user).facts, Model(), clock=clock)

@@ -9,7 +9,7 @@ import pytest
 from roost.testing.clock import FakeClock
 from roost.tools.base import ToolError
 from roost.workspace.processes import MOST
-from tests.boxes import DEADLINE, KINDS, commands
+from tests.boxes import DEADLINE, KINDS, commands, until
 from tests.terminal_hands import Hands, endless, hands_on
 
 SLEEP = endless()
@@ -23,6 +23,12 @@ async def hands(
         yield hands
 
 
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one prints at first, and whether it ends, is waited for on a busy machine too."""
+    monkeypatch.setattr("roost.workspace.terminal._AT_ONCE", 4.0)
+
+
 async def heard(hands: Hands) -> str:
     """What the agent is told without having asked."""
     async with asyncio.timeout(DEADLINE):
@@ -34,6 +40,7 @@ async def heard(hands: Hands) -> str:
     return text
 
 
+@pytest.mark.usefixtures("busy")
 async def test_process_is_started_in_the_shell_s_directory_with_its_exports(hands: Hands) -> None:
     await hands("cd /; export X='a b\n$HOME'; y=2")
     answer = await hands('pwd; echo "$X$y"; sleep 1000', background=True)
@@ -41,6 +48,7 @@ async def test_process_is_started_in_the_shell_s_directory_with_its_exports(hand
     assert await hands("echo free") == "free\n"
 
 
+@pytest.mark.usefixtures("busy")
 async def test_jobs_of_a_process_are_part_of_it(hands: Hands) -> None:
     answer = await hands(f"{SLEEP} & echo begun; exit_later() {{ :; }}; false", background=True)
     assert answer == "begun\n[It runs on in the background as p1.]"
@@ -49,20 +57,26 @@ async def test_jobs_of_a_process_are_part_of_it(hands: Hands) -> None:
     assert not commands(SLEEP)
 
 
+@pytest.mark.usefixtures("busy")
 async def test_one_that_ends_at_once_is_said_to(hands: Hands) -> None:
     answer = await hands("echo oops; exit 3", background=True)
     assert answer.startswith("oops\n[exit status 3 after ")
     assert await hands.processes("list") == "[nothing]"
 
 
+@pytest.mark.usefixtures("busy")
 async def test_poll_gives_what_is_new_and_waits_for_it(hands: Hands) -> None:
     await hands("echo one; read x; echo two; read x; exit 4", background=True)
     assert await hands.processes("poll", id="p1") == "[p1 runs for 0 s]"
     polled = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
-    assert "two" in await hands.processes("write", id="p1", text="\n") + await polled
+    said = await hands.processes("write", id="p1", text="\n") + await polled
+    while "two" not in said:
+        said = await hands.processes("poll", id="p1", wait=100)
     ending = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
     await hands.processes("write", id="p1", text="\n")
-    assert "ended with status 4 after 0 s" in await ending
+    said = await ending
+    while "ended with status 4 after 0 s" not in said:  # what is typed is shown first
+        said = await hands.processes("poll", id="p1", wait=100)
     assert await hands.processes("poll", id="p1") == "[p1 ended with status 4 after 0 s]"
 
 
@@ -70,15 +84,18 @@ async def test_typing_to_it_interrupting_it_and_ending_its_input(hands: Hands) -
     await hands("python3 -c 'print(input())'; cat; echo over; sleep 1000", background=True)
     said = await hands.processes("write", id="p1", text="caf\u00e9\n")
     assert said.startswith("caf\u00e9\n")
-    assert "over" in await hands.processes("write", id="p1", text="\u0004")
+    said = await hands.processes("write", id="p1", text="\u0004")
+    while "over" not in said:
+        said = await hands.processes("poll", id="p1", wait=100)
     await hands.processes("write", id="p1", text="\u0003")
-    assert "ended with status" in await hands.processes("poll", id="p1", wait=100)
+    while "ended with status" not in said:
+        said = await hands.processes("poll", id="p1", wait=100)
 
 
 async def test_kill_ends_the_whole_tree_and_tells_nobody(hands: Hands) -> None:
     tree = f"trap '' TERM HUP INT; (setsid {SLEEP} & {SLEEP}) & {SLEEP}"
     await hands(tree, background=True, notify=True)
-    assert len(commands(SLEEP)) >= 3
+    await until(lambda: len(commands(SLEEP)) >= 3)
     assert await hands.processes("kill", id="p1") == "[p1 ended with status -9 after 0 s]"
     assert not commands(SLEEP)
     assert await hands.processes("list") == f"p1 ended with status -9 after 0 s: {tree}"
@@ -108,7 +125,10 @@ async def test_agent_is_told_of_an_end_once(hands: Hands, clock: FakeClock) -> N
 
 
 async def test_agent_that_is_looking_is_not_told_again(hands: Hands) -> None:
-    await hands("read x", background=True, notify=True)
+    # Nothing is shown of what is typed: that would be news to who looks, and they would go.
+    said = await hands("stty -echo; echo up; read x", background=True, notify=True)
+    while "up" not in said:
+        said = await hands.processes("poll", id="p1", wait=100)
     polled = asyncio.create_task(hands.processes("poll", id="p1", wait=100))
     await asyncio.sleep(0)
     await (await hands.workspace()).processes.find("p1").write("\n")

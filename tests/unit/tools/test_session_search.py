@@ -5,7 +5,7 @@ import pytest
 from roost.core.ids import SessionId
 from roost.runtime.past_sessions import StoredSessions
 from roost.store.sessions import SessionPatch
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.tools.base import Tool, ToolError
 from roost.tools.session_search import SessionSearch
 from tests.store_driver import Driver
@@ -24,7 +24,7 @@ class Agent:
 
 
 @pytest.fixture
-def tool(store: SqliteStore) -> Tool:
+def tool(store: Store) -> Tool:
     return SessionSearch(StoredSessions(store)).tools()[0]
 
 

@@ -182,7 +182,8 @@ async def test_box_that_fills_a_disk_is_closed_before_it_is_full(small_disk: Pat
             await box.close()
 
         with floor.let((home,), stop):
-            script = "while :; do head -c 200000 /dev/zero >> file; sleep 0.02; done"
+            much = "head -c 18000000 /dev/zero > file"
+            script = f"{much}; while :; do head -c 80000 /dev/zero >> file; sleep 0.02; done"
             child = await begin(box, "/bin/sh", "-c", script)
             async with asyncio.timeout(DEADLINE):
                 await box.wait()

@@ -29,6 +29,7 @@ from tests.boxes import (
     sandbox_of,
     until,
 )
+from tests.seconds import within
 
 DEEP = """
 trap '' TERM INT HUP
@@ -63,7 +64,10 @@ def spawner_of() -> int:
 
 
 def _command(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""  # it went while it was looked for
 
 
 async def test_process_runs_where_it_is_told_and_its_end_is_known(box: Box) -> None:
@@ -182,12 +186,10 @@ async def test_deep_tree_that_ignores_every_wish_is_killed_within_a_second(
     await read_until(child, "deep")
     everyone = Watched.below(root_of(box))
     assert len(everyone.pids) >= 4
-    began = time.monotonic()
-    await child.kill()
-    took = time.monotonic() - began
+    async with within(1):
+        await child.kill()
     assert await child.wait() == -signal.SIGKILL
     assert await everyone.gone() == []
-    assert took < 1
     child.close()
 
 

@@ -92,7 +92,7 @@ async def test_people_see_lines_as_they_come_and_questions_after_a_while(saved: 
     shown: asyncio.Queue[str] = asyncio.Queue()
     found = Output(saved, shown.put_nowait)
     found.feed(b"building\nName: ")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert await shown.get() == "building\n"
         assert await shown.get() == "Name: "
     await found.close()
@@ -104,7 +104,7 @@ async def test_each_part_is_taken_once(saved: Saved) -> None:
     found.feed(b"one\ntw")
     assert found.take() == "one\ntw"
     found.feed(b"o\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await found.news()
     assert found.take() == "o\n"
     assert found.last == "one\ntwo\n"

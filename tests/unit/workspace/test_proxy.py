@@ -10,7 +10,7 @@ from aiohttp import web
 from roost.workspace.proxy import CONNECTIONS, Pass, Proxy
 from tests.network import PUBLIC, Network, Site, served
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 @pytest.fixture

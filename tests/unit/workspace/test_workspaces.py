@@ -1,20 +1,27 @@
 """Workspaces: one for each session, reclaimed when idle, ended once, and told of when gone."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from roost.core.config import WorkspacesConfig
-from roost.core.errors import ConfigError, InvalidInput, NotFound, WorkspaceError, WorkspaceGone
-from roost.core.ids import SessionId, new_session_id
+from roost.core.errors import (
+    ConfigError,
+    InvalidInput,
+    NotFound,
+    StoreUnavailable,
+    WorkspaceError,
+    WorkspaceGone,
+)
+from roost.core.ids import SessionId, UserId, new_session_id
 from roost.testing.clock import FakeClock
 from roost.workspace import workspace as workspace_module
 from roost.workspace.disk import DiskFloor
 from roost.workspace.place import FIRST_OWNER
-from roost.workspace.workspaces import Workspaces
+from roost.workspace.workspaces import Moving, Workspaces
 from tests.boxes import AS_ROOT, DEADLINE, KINDS, commands, sandbox_of, until
 from tests.terminal_hands import GUEST, USER, Hands, endless, hands_on
 
@@ -158,7 +165,7 @@ async def test_end_kills_everything_once_and_keeps_files(
     await workspace.attached("quick", lambda: make(quick))
     await hands(f"echo kept >file; setsid nohup {SLEEP} & {SLEEP} & disown -a")
     await hands(f"(setsid {SLEEP} &) ; {SLEEP}", background=True)
-    assert len(commands(SLEEP)) >= 4
+    await until(lambda: len(commands(SLEEP)) >= 4)
     ending = asyncio.create_task(hands.workspaces.end(hands.session))
     again = asyncio.create_task(hands.workspaces.end(hands.session))
     async with asyncio.timeout(DEADLINE):
@@ -282,6 +289,91 @@ async def test_what_was_not_told_before_a_second_crash_is_told_after_it(idle: Ha
     assert await (await idle.workspace()).take_news() == ""
 
 
+# Where there are several servers.
+
+
+async def _move(session: SessionId, moving: Moving) -> None:
+    await moving("srv_gone")
+
+
+async def _answer_nothing(session: SessionId, moving: Moving) -> None:
+    await moving("srv_gone")
+    raise StoreUnavailable("its answer was lost", path="somewhere")
+
+
+@pytest.mark.parametrize("shell", [True, False])
+async def test_move_is_told_after_a_crash_that_came_first(idle: Hands, shell: bool) -> None:
+    idle.workspaces.settle = _move
+    await idle.workspace()
+    if shell:
+        trace = idle.folder / idle.session / "alive.json"
+        trace.write_bytes(trace.read_bytes().replace(b'"shell":false', b'"shell":true'))
+        assert b'"shell":true' in trace.read_bytes()
+    idle.again(None)
+    told = await (await idle.workspace()).take_move()
+    assert told.startswith("The server srv_gone had the workspace of this session")
+    assert "Files that are here" not in told
+
+
+async def test_move_is_written_down_before_it_is_settled(idle: Hands) -> None:
+    idle.workspaces.settle = _answer_nothing
+    with pytest.raises(StoreUnavailable):
+        await idle.workspace()
+    idle.again(None)
+    assert "srv_gone" in await (await idle.workspace()).take_news()
+
+
+async def test_what_was_told_is_told_again_if_nothing_followed_it(idle: Hands) -> None:
+    idle.workspaces.settle = _move
+    told = await (await idle.workspace()).take_news()
+    idle.again(None)
+    workspace = await idle.workspace()
+    assert await workspace.take_move() == told != "", "it may have been lost with the server"
+    assert await workspace.take_move() == ""
+    idle.again(None)
+    assert await (await idle.workspace()).take_news() == ""
+
+
+async def test_caller_is_told_of_a_move_that_its_subagent_found(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    caller, subagent = new_session_id(), new_session_id()
+
+    async def home_of(user: UserId, session: SessionId) -> SessionId:
+        return caller
+
+    async def settle(session: SessionId, moving: Moving) -> None:
+        if session == caller:
+            await moving("srv_gone")
+            settled.append(session)
+
+    settled: list[SessionId] = []
+    config = WorkspacesConfig()
+    workspaces = Workspaces(
+        None, tmp_path / "rooms", config, clock=clock, is_admin=_anyone, home_of=home_of
+    )
+    workspaces.settle = settle
+    for_subagent = await workspaces.of(USER, subagent)
+    workspaces.settle = None  # from now on it is settled
+    for_caller = await workspaces.of(USER, caller)
+    assert settled == [caller]
+    assert "srv_gone" in await for_subagent.take_news()
+    assert "srv_gone" in await for_caller.take_news()
+
+
+async def test_workspace_that_another_server_has_now_is_not_gone_on_with(hands: Hands) -> None:
+    async def over(sessions: Collection[SessionId]) -> Collection[SessionId]:
+        return sessions
+
+    await hands(SLEEP, background=True)
+    first = await hands.workspace()
+    hands.workspaces.over, hands.workspaces.settle = over, _move
+    second = await hands.workspace()
+    assert second.id != first.id
+    assert "srv_gone" in await second.take_news()
+    await until(lambda: not commands(SLEEP))
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"shell": 5}'])
 async def test_trace_that_can_not_be_read_is_no_trace(idle: Hands, content: bytes) -> None:
     place = idle.folder / idle.session
@@ -302,6 +394,7 @@ async def test_what_runs_is_listed_for_its_user_and_can_be_stopped(
     assert hands.workspaces.listed(USER) == ()
     await hands("cd /")
     await hands(f"echo out; {SLEEP}", background=True)
+    await until(lambda: hands.workspaces.listed(USER)[0].processes[0].output == "out\n")
     clock.advance(5)
     (view,) = hands.workspaces.listed(USER)
     (process,) = view.processes

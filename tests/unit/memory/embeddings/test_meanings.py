@@ -24,7 +24,7 @@ from roost.memory.embeddings.bert import Bert
 from roost.memory.embeddings.meanings import Embedder, Meanings
 from roost.memory.embeddings.shelf import Array
 from roost.memory.ports import VectorStore
-from roost.store.sqlite.store import SqliteStore
+from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.unit.memory.remembering import ADA, SESSION, Model
 
@@ -61,7 +61,7 @@ class Topics:
 class Remembering:
     """A memory over a store, and what it knows."""
 
-    def __init__(self, store: SqliteStore, clock: FakeClock) -> None:
+    def __init__(self, store: Store, clock: FakeClock) -> None:
         self.store = store
         self.clock = clock
         self.topics = Topics()
@@ -94,7 +94,7 @@ class Remembering:
 
 
 @pytest.fixture
-async def memory(store: SqliteStore, clock: FakeClock) -> AsyncGenerator[Remembering]:
+async def memory(store: Store, clock: FakeClock) -> AsyncGenerator[Remembering]:
     for user in (ADA.user, EVE.user):
         await store.users.create(User(id=user, name=user, role="member"))
     await store.of(ADA.user).sessions.create(NewSession(id=SESSION, origin="test"))

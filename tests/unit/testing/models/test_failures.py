@@ -160,7 +160,7 @@ async def test_failed_request_leaves_nothing_in_the_cache(
 
 
 async def test_stall_holds_the_first_byte(server: ModelServer, clients: Clients) -> None:
-    client = clients.anthropic.with_options(timeout=0.2)
+    client = clients.anthropic.with_options(timeout=2)
     server.plan(stall() + say("late"))
     with pytest.raises(anthropic.APITimeoutError):
         await client.messages.create(

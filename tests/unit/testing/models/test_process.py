@@ -12,7 +12,7 @@ import pytest
 
 from roost.testing.models.prompt import Json
 
-DEADLINE = 20
+DEADLINE = 60
 CHAT: Json = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 

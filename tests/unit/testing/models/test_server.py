@@ -9,7 +9,7 @@ import pytest
 from roost.testing.models import ModelRequest, ModelServer, Reply, say, stall
 from tests.unit.testing.models.listening import Clients
 
-DEADLINE = 10
+DEADLINE = 60
 
 
 async def test_request_is_kept_byte_for_byte(server: ModelServer) -> None:

@@ -17,7 +17,7 @@ from roost.core.settings import BaseUrl
 from roost.tools.base import ToolError
 from tests.mcp_server import make
 from tests.unit.tools.calling import told
-from tests.unit.tools.mcp.talking import answered, named, talking, until
+from tests.unit.tools.mcp.talking import SECONDS, answered, named, talking, until
 
 
 class Guarded:
@@ -77,7 +77,7 @@ async def test_server_hears_of_a_cancelled_call(tmp_path: Path) -> None:
         calling = asyncio.create_task(told(named(servers, "mcp_birds_hang"), mark=str(mark)))
         await until((tmp_path / "mark.began").exists)
         calling.cancel()
-        await asyncio.wait([calling], timeout=5)
+        await asyncio.wait([calling], timeout=SECONDS)
         assert calling.cancelled()
         await until(mark.exists)
 

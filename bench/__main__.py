@@ -1,14 +1,17 @@
 """`python -m bench [part ...]`: measure, print a table, write bench/results/<part>.json."""
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from bench import engine, models, server, store, web, workspaces
+from bench import channels, cluster, engine, models, server, store, web, workspaces
 from bench.report import Figure, Part, save, show
 
 PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
+    "channels": channels.measure,
+    "cluster": cluster.measure,
     "engine": engine.measure,
     "models": models.measure,
     "server": server.measure,
@@ -20,6 +23,8 @@ PARTS: dict[str, Callable[[Callable[[str], None]], Sequence[Figure]]] = {
 
 
 def main(names: Sequence[str]) -> int:
+    # Whoever ends it, ends the servers and the browser too, as with the keyboard.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console() if sys.stdout.isatty() else Console(width=160)
     if unknown := set(names) - set(PARTS):
         console.print(f"There is no part {', '.join(sorted(unknown))}. Parts: {', '.join(PARTS)}.")

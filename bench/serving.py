@@ -10,13 +10,18 @@ from contextlib import contextmanager
 @contextmanager
 def serving(module: str, *arguments: str) -> Generator[str]:
     """Run `python -m module`, which prints its address once it listens."""
+    with launched(module, *arguments) as (url, pid), _apart_from(pid):
+        yield url
+
+
+@contextmanager
+def launched(module: str, *arguments: str) -> Generator[tuple[str, int]]:
+    """The same, on whichever core is free: its address and its process."""
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdout is not None
         try:
-            url = process.stdout.readline().strip()
-            with _apart_from(process.pid):
-                yield url
+            yield process.stdout.readline().strip(), process.pid
         finally:
             process.terminate()
 

@@ -1,10 +1,11 @@
-"""`python -m bench.engine.pacer`: a model that speaks at a steady pace, and says when it spoke.
+"""`python -m bench.engine.pacer [PACE]`: a model that speaks at a steady pace, and says when.
 
 Every token is the moment at which it was sent, in microseconds of the clock that all processes
 share. The streams share one timer, so that 500 of them cost their server little.
 """
 
 import asyncio
+import contextlib
 import sys
 import time
 from collections import deque
@@ -13,7 +14,8 @@ import uvloop
 from aiohttp import web
 
 PACE = 0.05
-"""Seconds between two tokens of a stream. Streams are spread evenly over it."""
+"""Seconds between two tokens of a stream, unless told otherwise. Streams are spread evenly over
+it."""
 SLOTS = 25
 
 _HEAD = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":'
@@ -51,7 +53,8 @@ class Stream:
 class Pacer:
     """A model's name says how much it answers, and how: `paced-300` or `quick-20`."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: float) -> None:
+        self._between = pace
         self._slots: deque[list[Stream]] = deque([[] for _ in range(SLOTS)])
         self._speaking = 0
         self._most = 0
@@ -62,7 +65,7 @@ class Pacer:
             streams = self._slots[0]
             streams[:] = [stream for stream in streams if await stream.speak()]
             self._slots.rotate(-1)
-            due += PACE / SLOTS
+            due += self._between / SLOTS
             await asyncio.sleep(due - time.monotonic())
 
     async def answer(self, http: web.Request) -> web.StreamResponse:
@@ -75,7 +78,8 @@ class Pacer:
             await self._pace(Stream(response, tokens))
         else:
             await response.write(b"".join([_TOKEN % now() for _ in range(tokens)]))
-        await response.write(_END % (len(body) // 4, tokens))
+        with contextlib.suppress(ConnectionError):  # whoever asked may be gone
+            await response.write(_END % (len(body) // 4, tokens))
         return response
 
     async def _pace(self, stream: Stream) -> None:
@@ -91,8 +95,8 @@ class Pacer:
         return web.json_response(most)
 
 
-async def _serve() -> None:
-    pacer = Pacer()
+async def _serve(pace: float) -> None:
+    pacer = Pacer(pace)
     app = web.Application(client_max_size=1 << 26)
     app.add_routes([web.post("/v1/chat/completions", pacer.answer), web.get("/most", pacer.most)])
     runner = web.AppRunner(app, access_log=None)
@@ -105,4 +109,4 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve())
+    uvloop.run(_serve(float(sys.argv[1]) if sys.argv[1:] else PACE))

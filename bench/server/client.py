@@ -44,6 +44,10 @@ class _Made(msgspec.Struct, frozen=True):
     id: SessionId
 
 
+class _Imported(msgspec.Struct, frozen=True):
+    session: _Made
+
+
 class _Token(msgspec.Struct, frozen=True):
     secret: str
 
@@ -63,6 +67,11 @@ class Client:
         """Titled, so that no model is asked for a title."""
         body = {"title": "Bench", "model": f"bench/{model}"}
         return msgspec.json.decode(await self._post("/api/sessions", body), type=_Made).id
+
+    async def take(self, document: bytes) -> SessionId:
+        """A session that was exported."""
+        made = await self._post("/api/import", msgspec.Raw(document))
+        return msgspec.json.decode(made, type=_Imported).session.id
 
     async def branch(self, session: SessionId) -> SessionId:
         made = await self._post(f"/api/sessions/{session}/branch", {})
@@ -125,11 +134,21 @@ def _ends(events: tuple[Event, ...]) -> bool:
 @asynccontextmanager
 async def client_of(server: Server) -> AsyncGenerator[Client]:
     """With a token of its own, as a program has one."""
+    token = await token_of(server)
+    async with connected(server, token) as client:
+        yield client
+
+
+async def token_of(server: Server) -> str:
     async with _connections(server, server.token) as connections:
         body = msgspec.json.encode({"name": "bench", "scopes": ["chat"]})
         async with connections.post("/api/tokens", data=body, headers=_JSON) as response:
             assert response.ok, await response.read()
-            token = msgspec.json.decode(await response.read(), type=_Token).secret
+            return msgspec.json.decode(await response.read(), type=_Token).secret
+
+
+@asynccontextmanager
+async def connected(server: Server, token: str) -> AsyncGenerator[Client]:
     async with _connections(server, token) as connections:
         yield Client(connections)
 

@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from yarl import URL
@@ -22,6 +23,7 @@ vendor = "compatible"
 base_url = "{url}/v1"
 context = 1000000
 """
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _TICKS = os.sysconf("SC_CLK_TCK")
 _CORES = os.sched_getaffinity(0)
 """As they are before anything is pinned."""
@@ -37,8 +39,7 @@ class Server(NamedTuple):
 
     def used(self) -> float:
         """Seconds of processor, of all its threads."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return used_by(self.pid)
 
     def memory(self, what: str = "Rss") -> float:
         """Megabytes, of what it has in memory (`Rss`), or its share of that (`Pss`)."""
@@ -48,26 +49,40 @@ class Server(NamedTuple):
         raise LookupError(what)
 
 
+def used_by(pid: int, *, ended: bool = False) -> float:
+    """Seconds of processor, and if `ended` also those of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if ended else 13])) / _TICKS
+
+
 @contextmanager
 def started(folder: Path, model: str) -> Generator[Server]:
     """With its default configuration, but for the model, which is at this address."""
+    with running(folder, model) as server, _beside(server.pid):
+        yield server
+
+
+@contextmanager
+def running(
+    folder: Path, model: str, *, environ: Mapping[str, str] = _NOTHING
+) -> Generator[Server]:
+    """The same, on whichever core is free."""
     config, data = folder / "roost.toml", folder / "data"
     config.write_text(_CONFIG.format(url=model))
     command = [sys.executable, "-m", "roost", "run", "--port", "0", "--config", str(config)]
-    environ = {"HOME": str(folder), "PATH": os.environ["PATH"]}
+    basic = {"HOME": str(folder), "PATH": os.environ["PATH"]}
     began = time.perf_counter()
     with subprocess.Popen(  # noqa: S603 (ours)
         [*command, "--data", str(data), "--log-level", "error"],
         stdout=subprocess.PIPE,
-        env=environ,
+        env={**basic, **environ},
         text=True,
     ) as process:
         try:
             seconds = _ready(process, began)
             place = find(data)
             assert place is not None
-            with _beside(process.pid):
-                yield Server(process.pid, place.url, place.token.reveal(), seconds)
+            yield Server(process.pid, place.url, place.token.reveal(), seconds)
         finally:
             process.kill()  # at a stop it would ask the model what is worth remembering
 

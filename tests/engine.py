@@ -50,6 +50,8 @@ ASKS = Intent(does="Do it", subject="Sure?", asks=True)
 
 SECONDS = 60
 
+STILL = {*ENDED, "waiting"}
+
 
 class FunctionTool:
     """A tool made of a function of its arguments; `asks` makes it wait for a person first."""
@@ -185,13 +187,19 @@ class Engine:
         return await self.reached(turn, *ENDED)
 
     async def reached(self, turn: TurnId, *states: TurnState) -> Turn:
-        """Wait until a turn is in one of these states."""
+        """Wait until a turn is in one of these states and, where it runs no more, until the engine
+        knows that as well as the store."""
         store = self.store.of(self.owner.id)
         session = (await store.turns.get(turn)).session
         async with asyncio.timeout(SECONDS), self.account.watch(session) as events:
             while (found := await store.turns.get(turn)).state not in states:
                 await anext(events)
+            if found.state in STILL:
+                await eventually(lambda: self._knows_to_be_still(session, turn))
         return found
+
+    async def _knows_to_be_still(self, session: SessionId, turn: TurnId) -> bool:
+        return self.parts.turns.running(session) != turn
 
     async def streamed(self, session: SessionId, words: str) -> None:
         """Wait until somebody who watches has seen these words."""

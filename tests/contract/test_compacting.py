@@ -18,8 +18,11 @@ from roost.core.events import Changed, HistoryRewritten, Noticed
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Message, TextPart, ToolResultPart, plain_text
 from roost.core.settings import BaseUrl, Count, Percent
+from roost.core.turns import TurnEnd
 from roost.llm.render import note
+from roost.runtime.journal import TurnJournal
 from roost.store.search import SearchFilter
+from roost.store.writes import Written
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
 
@@ -520,6 +523,35 @@ async def test_what_was_asked_for_is_not_done_again_if_the_turn_has_done_it(
     assert (await engine.say(session, "And?")).state == "completed"
     await engine.parts.compactions.look_at(engine.owner.id, session)
     assert await epoch(engine, session) == 1
+
+
+@pytest.mark.contract("B6")
+async def test_turn_is_over_once_its_end_can_be_read(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one who wrote it may be the last to hear that it is durable."""
+    heard, write = asyncio.Event(), TurnJournal.end
+
+    async def late(journal: TurnJournal, end: TurnEnd) -> Written:
+        written = await write(journal, end)
+        await heard.wait()
+        return written
+
+    session = await engine.session()
+    await fill(engine, session, 4)
+    monkeypatch.setattr(TurnJournal, "end", late)
+    turn = await engine.account.send(session, "And now?")
+    turns = engine.store.of(engine.owner.id).turns
+
+    async def ended() -> bool:
+        return (await turns.get(turn.id)).state == "completed"
+
+    await eventually(ended)
+    try:
+        assert engine.parts.turns.is_running(session)
+        assert await engine.account.history.compact(session) is not None
+    finally:
+        heard.set()
 
 
 @pytest.mark.contract("B7")

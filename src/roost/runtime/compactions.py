@@ -88,7 +88,8 @@ class Compactions:
         """What a person asks for. None if there is nothing to gain, or if someone else did it
         meanwhile. During a turn it is done after it (B6), and this says so."""
         found = await self._store.of(user).sessions.get(session)
-        if self._turns.is_running(session) or await self._runs_elsewhere(user, session):
+        here = await self._turns.is_under_way(user, session)
+        if here or await self._runs_elsewhere(user, session):
             self._asked[session] = _Asked(user, focus, found.epoch)
             self.heard(session)  # where it runs elsewhere, it may have ended just now
             raise Conflict(

@@ -6,7 +6,7 @@ from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, NotFound
 from roost.core.ids import MessageId, SessionId, TurnId, UserId, new_turn_id
 from roost.core.messages import Part, message_parts
-from roost.core.turns import ENDED, Effort, NewTurn, Turn, TurnOptions
+from roost.core.turns import Effort, NewTurn, Turn, TurnOptions
 from roost.runtime.building import Plan
 from roost.runtime.parts import Parts
 from roost.store.history import Epoch
@@ -120,9 +120,7 @@ class Rewriting:
         found = await self._last(session) if turn is None else await self._store.turns.get(turn)
         if found.session != session:
             raise NotFound("turn", turn)
-        running = self._turns.running(session)
-        # Whoever asks may have read of its end before this loop came to hear of it.
-        if running is not None and (await self._store.turns.get(running)).state not in ENDED:
+        if await self._turns.is_under_way(self._user, session):
             raise Conflict("A turn is under way. Stop it first, or wait for it.")
         return found
 

@@ -14,7 +14,7 @@ from roost.agent.budget import Budget
 from roost.core.errors import Conflict, Fenced, NotFound, QueueChanged, StoreClosed
 from roost.core.happenings import TurnOver
 from roost.core.ids import SessionId, TurnId, UserId
-from roost.core.turns import SUBAGENT_ROUTE, NewTurn, Turn, TurnEnd
+from roost.core.turns import ENDED, SUBAGENT_ROUTE, NewTurn, Turn, TurnEnd
 from roost.runtime.closing import closing
 from roost.runtime.delivery import with_delivery
 from roost.runtime.persistence import persisted
@@ -64,6 +64,14 @@ class Turns:
 
     def is_running(self, session: SessionId) -> bool:
         return self.running(session) is not None
+
+    async def is_under_way(self, user: UserId, session: SessionId) -> bool:
+        """The same by what is written down: whoever asks may have read of the end of a turn before
+        this loop came to hear of it."""
+        if (turn := self.running(session)) is None:
+            return False
+        found = await self._store.of(user).turns.get(turn)
+        return found.state not in ENDED and self.running(session) == turn
 
     # Taking turns.
 

@@ -21,13 +21,9 @@ log = structlog.stdlib.get_logger()
 Stop = Callable[[str], Awaitable[None]]
 
 
-class _Tenant(msgspec.Struct):
+class _Tenant(msgspec.Struct, frozen=True, eq=False):
     folders: tuple[Path, ...]
     stop: Stop
-    size: int | None = None
-
-    def measure(self) -> int:
-        return sum(map(size_of, self.folders))
 
 
 class DiskFloor:
@@ -37,6 +33,9 @@ class DiskFloor:
         self._folder = folder
         self._floor = floor
         self._tenants: list[_Tenant] = []
+        self._sizes: dict[Path, int] = {}
+        """Of the tenants' folders when they were last looked at: each once, however many share it.
+        """
         self._let = asyncio.Event()
         self._low = False
 
@@ -49,6 +48,8 @@ class DiskFloor:
         """Meanwhile someone may write to these folders; `stop` is called with the reason if that
         fills the disk."""
         tenant = _Tenant(folders, stop)
+        for folder in set(folders) - _folders(self._tenants):
+            self._sizes.pop(folder, None)  # what it holds by now nobody has just written
         self._tenants.append(tenant)
         self._let.set()
         try:
@@ -71,8 +72,11 @@ class DiskFloor:
 
     async def _look(self) -> bool:
         """Whether it may be full soon."""
-        for tenant in [tenant for tenant in self._tenants if tenant.size is None]:
-            tenant.size = await asyncio.to_thread(tenant.measure)
+        folders = _folders(self._tenants)
+        for folder in self._sizes.keys() - folders:
+            del self._sizes[folder]
+        for folder in folders - self._sizes.keys():
+            self._sizes[folder] = await asyncio.to_thread(size_of, folder)
         room = await asyncio.to_thread(free, self._folder)
         self._say(room)
         if room < self._floor:
@@ -86,15 +90,13 @@ class DiskFloor:
         self._low = low
 
     async def _stop_largest(self) -> None:
-        """The one that has grown most since it was last looked at; those who share its folder are
-        as large. If nobody grows there is nobody to stop: what fills the disk comes from elsewhere.
-        """
-        growth: list[tuple[int, _Tenant]] = []
-        for tenant in list(self._tenants):
-            size = await asyncio.to_thread(tenant.measure)
-            growth.append((size - (size if tenant.size is None else tenant.size), tenant))
-            tenant.size = size
-        grown = max([each for each, _ in growth], default=0)
+        """The one whose folders have grown most since they were last looked at; those who share
+        them are as guilty. If nobody grows there is nobody to stop: what fills the disk comes from
+        elsewhere."""
+        tenants = list(self._tenants)
+        growth = await self._growth(_folders(tenants))
+        grew = {tenant: sum([growth[folder] for folder in tenant.folders]) for tenant in tenants}
+        grown = max(grew.values(), default=0)
         if grown <= 0:
             return
         floor = self._floor // _MB
@@ -103,9 +105,18 @@ class DiskFloor:
             f"{grown // _MB} MB. Remove what is not needed."
         )
         log.warning("a workspace is stopped, for it fills the disk", written_mb=grown // _MB)
-        for each, tenant in growth:
+        for tenant, each in grew.items():
             if each == grown:
                 await _stopped(tenant, reason)
+
+    async def _growth(self, folders: set[Path]) -> dict[Path, int]:
+        before = self._sizes
+        self._sizes = {folder: await asyncio.to_thread(size_of, folder) for folder in folders}
+        return {folder: size - before.get(folder, size) for folder, size in self._sizes.items()}
+
+
+def _folders(tenants: list[_Tenant]) -> set[Path]:
+    return {folder for tenant in tenants for folder in tenant.folders}
 
 
 async def _stopped(tenant: _Tenant, reason: str) -> None:

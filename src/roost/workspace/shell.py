@@ -148,9 +148,10 @@ class Shell:
     `exported` is as of the end of the last command; with its directory it is enough to open another
     in its place."""
 
-    def __init__(self, terminal: _Terminal, control: Control, directory: str) -> None:
+    def __init__(self, box: Box, terminal: _Terminal, control: Control, directory: str) -> None:
         self.tty = terminal.tty
         self.exported = ""
+        self._box = box
         self._terminal = terminal
         self._control = control
         self._directory = directory
@@ -190,7 +191,7 @@ class Shell:
             control.close()
             raise
         control.theirs.close()
-        shell = cls(_Terminal(child), control, directory)
+        shell = cls(box, _Terminal(child), control, directory)
         try:
             ways = [first, shell._terminal.ended]
             await asyncio.wait(ways, timeout=_OPEN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -215,7 +216,8 @@ class Shell:
 
     @property
     def is_alive(self) -> bool:
-        return not self._terminal.ended.done()
+        """Its end comes with that of its box, of which it may be told later."""
+        return self._box.is_open and not self._terminal.ended.done()
 
     async def run(self, command: str, output: Output) -> Finished:
         output.feed(self._between)

@@ -41,7 +41,7 @@ async def served(port: int = 0, *, word: str | None = None) -> AsyncGenerator[in
     app: ASGIApp = make().streamable_http_app()
     if word is not None:
         app = Guarded(app, word)
-    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=0)
+    config = uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=0)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", port)) as listening:
         running = asyncio.create_task(server.serve(sockets=[listening]))

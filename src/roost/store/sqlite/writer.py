@@ -5,7 +5,6 @@ import contextlib
 import queue
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -322,11 +321,8 @@ class Writer:
 
     def _answer(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
         """One wake-up per event loop, however many of its tasks are waiting."""
-        by_loop: defaultdict[asyncio.AbstractEventLoop, list[tuple[Job, Outcome]]]
-        by_loop = defaultdict(list)
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            by_loop[job.loop].append((job, outcome))
-        for loop, answers in by_loop.items():
+        for loop in {job.loop for job in jobs}:
+            answers = [each for each in zip(jobs, outcomes, strict=True) if each[0].loop is loop]
             try:
                 loop.call_soon_threadsafe(_settle, answers)
             except RuntimeError:

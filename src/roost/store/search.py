@@ -1,7 +1,8 @@
 """Full-text search over a user's messages, and the index that follows the commits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import cast
 
 import msgspec
 import structlog
@@ -203,7 +204,7 @@ def searchable(parts: tuple[Part, ...]) -> str:
             case TextPart():
                 found.append(part.text)
             case ToolCallPart():
-                found.append(f"{part.name} {part.arguments[:_TOOL_HEAD]}")
+                found.append(f"{part.name} {_told(part.arguments)[:_TOOL_HEAD]}")
             case ToolResultPart():
                 found.append(searchable(part.content)[:_TOOL_HEAD])
             case ImagePart() | FilePart():
@@ -211,6 +212,27 @@ def searchable(parts: tuple[Part, ...]) -> str:
             case _:
                 pass
     return "\n".join(found)[:_MESSAGE_HEAD]
+
+
+def _told(arguments: str) -> str:
+    """What a tool was told, without the JSON around it, where a word after a line's end begins with
+    an n."""
+    try:
+        return " ".join(_leaves(msgspec.json.decode(arguments)))
+    except (msgspec.DecodeError, RecursionError):
+        return arguments
+
+
+def _leaves(value: object) -> Iterator[str]:
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            todo += reversed(cast("dict[str, object]", value).values())
+        elif isinstance(value, list):
+            todo += reversed(cast("list[object]", value))
+        elif not (value is None or isinstance(value, bool)):
+            yield str(value)
 
 
 def _text_of(row: _ToIndex) -> str:

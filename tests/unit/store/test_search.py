@@ -182,6 +182,31 @@ async def test_names_of_files_calls_and_the_head_of_tool_output_are_found(ada: D
         assert [hit.message for hit in await ada.search(words)] == expected
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (
+            r'{"path":"a.py","text":"one\nnest\tb\u00fcro","deep":[{"n":7,"no":null}]}',
+            "one nest büro 7",
+        ),
+        ('{"text":"not closed, nest büro', '{"text":"not closed, nest büro'),
+        ("[" * 2000 + " nest büro", "nest büro"),
+    ],
+    ids=["json", "not closed", "deep"],
+)
+async def test_what_a_tool_was_told_is_found_word_by_word(
+    ada: Driver, arguments: str, shown: str
+) -> None:
+    """In JSON a word after a line's end begins with an n, and an umlaut is a number."""
+    run: Run = await ada.run()
+    call = ToolCallPart(new_tool_call_id(), "write_file", arguments)
+    step = Step(messages=(Draft(new_message_id(), "assistant", (call,)),))
+    await ada.turns.append(run.session, run.token, run.turn, step)
+    (hit,) = await ada.find("nest büro")
+    assert " ".join(hit.snippet.text.split()).endswith(shown)
+    assert [hit.snippet.text[a:b] for a, b in hit.snippet.marks] == ["nest", "büro"]
+
+
 async def test_what_was_undone_or_cleared_is_not_found_until_restored(
     ada: Driver, session: SessionId
 ) -> None:

@@ -16,7 +16,7 @@ from roost.core.events import Changed, Noticed, Rewound, SessionEvent, Snapshot,
 from roost.core.ids import SessionId, TurnId
 from roost.core.messages import plain_text
 from roost.core.turns import ENDED, Turn
-from roost.testing.models import ModelRequest, ModelServer, Reply, say
+from roost.testing.models import ModelRequest, ModelServer, Reply, say, stall
 from tests.e2e import command
 from tests.e2e.chat_terminal import CTRL_D, ENTER, terminal
 from tests.e2e.command import Roost
@@ -32,7 +32,9 @@ async def server() -> AsyncGenerator[ModelServer]:
             return say("Of words")
         if request.last_text.endswith("</note>"):  # it goes on where it stopped
             return say("and so on. THE END", pace=0.01)
-        return say(f"{ANSWER}THE END", pace=0.01)
+        # However late it is killed, the first time it is in the middle of its answer.
+        end = stall() if request.number == 0 else say("THE END")
+        return say(ANSWER, pace=0.01) + end
 
     async with ModelServer(otherwise=answer) as server:
         yield server
@@ -91,11 +93,13 @@ class Reader:
                 self.news.clear()
                 await self.news.wait()
 
-    async def until_back(self) -> None:
+    async def until_told(self, *notices: str) -> None:
+        """Of the server: all that there is to tell so far."""
         async with asyncio.timeout(DEADLINE):
-            while BACK not in self.notices:
+            while len(self.notices) < len(notices):
                 self.news.clear()
                 await self.news.wait()
+        assert self.notices == [*notices]
 
     async def until_at(self, revision: int) -> None:
         async with asyncio.timeout(DEADLINE):
@@ -137,14 +141,19 @@ async def test_two_watchers_of_a_server_that_is_killed_are_told_everything_once(
             turn = (await accounts[0].send(session, "Tell me.")).id
             await readers[0].until_said("after the other")
             await running.stop(signal.SIGKILL)
+        for reader in readers:  # who looks again once there is another was never without one
+            await reader.until_told(AWAY)
         async with roost.running() as running:
             for reader in readers:
-                await reader.until_back()
+                await reader.until_told(AWAY, BACK)
             await running.stop(signal.SIGKILL)
+        for reader in readers:
+            await reader.until_told(AWAY, BACK, AWAY)
         async with roost.running():
             ended = await the_end(accounts[1], session, turn)
             stored = await accounts[0].session(session)
             for reader in readers:
+                await reader.until_told(AWAY, BACK, AWAY, BACK)
                 await reader.until_at(stored.revision)
             messages = await accounts[1].messages(session, limit=200)
             for task in watching:
@@ -182,13 +191,15 @@ async def test_message_over_a_pipe_gets_its_answer_over_a_kill(roost: Roost) -> 
     async with roost.running() as running:
         process = await roost.start("chat", "Tell me.")
         assert process.stdout is not None
+        assert process.stderr is not None
         async with asyncio.timeout(DEADLINE):
             begun = await process.stdout.readuntil(b"after the other")
         await running.stop(signal.SIGKILL)
+        async with asyncio.timeout(DEADLINE):
+            assert (await process.stderr.readline()).decode() == f"{AWAY}\n"
     async with roost.running():
         answered = await command.outcome(process)
     assert (answered.code, begun[:8]) == (0, b"One word")
     assert answered.out.endswith("THE END\n")
-    assert AWAY in answered.err
     assert BACK in answered.err
     assert "/retry" not in answered.err

@@ -65,12 +65,14 @@ def runs(pid: int) -> bool:
 
 
 def below(root: int, spare: Iterable[int] = ()) -> list[int]:
-    """All that run below a process, whatever their depth, the spared ones left out."""
-    found: set[int] = set()
+    """All that run below a process, whatever their depth, the spared ones left out. Parents come
+    before their children: who is ended in this order never lives to see a child of its own end, and
+    to go on as if that had been the child's wish."""
+    found: dict[int, None] = {}
     todo = [root]
     while todo:
-        new = set(children(todo.pop())) - found
-        found |= new
+        new = [pid for pid in children(todo.pop()) if pid not in found]
+        found.update(dict.fromkeys(new))
         todo += new
     return [pid for pid in found if pid not in spare and runs(pid)]
 

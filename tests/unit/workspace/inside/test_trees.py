@@ -32,6 +32,27 @@ def test_all_generations_are_found() -> None:
     assert below(process.pid) == []
 
 
+DEEP = """
+deep() { if [ "$1" = 0 ]; then printf up; sleep 1000; else (deep $(($1 - 1)); :) & wait; fi; }
+deep 12
+"""
+
+
+def test_parents_come_before_their_children() -> None:
+    """Who saw its child end first would take that for the end of its command."""
+    for _ in range(10):  # of many numbers, some are not in the order of their kin by chance
+        process = started(DEEP)
+        try:
+            found = below(process.pid)
+            assert len(found) >= 12
+            for child, parent in [(each, p) for p in found for each in children(p)]:
+                assert child not in found or found.index(child) > found.index(parent)
+        finally:
+            for pid in [process.pid, *below(process.pid)]:
+                os.kill(pid, signal.SIGKILL)
+            process.wait(10)
+
+
 def test_one_that_has_ended_does_not_run_though_nobody_has_asked() -> None:
     process = subprocess.Popen(["/bin/true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

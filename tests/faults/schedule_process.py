@@ -25,8 +25,9 @@ async def live(folder: Path, moment: int) -> None:
         async with started(Engine(folder, server, clock=FakeClock(moment))) as engine:
 
             async def at_rest() -> bool:
-                waiting = await engine.store.work.figures()
+                # In the order in which the one becomes the other: nothing is missed in between.
                 due = (await engine.store.ticks.look()).due
+                waiting = await engine.store.work.figures()
                 return not due and not waiting.queued and not len(engine.parts.turns)
 
             await eventually(at_rest)

@@ -33,7 +33,7 @@ def test_all_generations_are_found() -> None:
 
 
 DEEP = """
-deep() { if [ "$1" = 0 ]; then printf up; sleep 1000; else (deep $(($1 - 1)); :) & wait; fi; }
+deep() { if [ "$1" = 0 ]; then printf up; exec sleep 1000; else (deep $(($1 - 1)); :) & wait; fi; }
 deep 12
 """
 

@@ -29,6 +29,9 @@ ENVIRONMENT: Mapping[str, str] = {
 _OPEN_SECONDS = 10.0
 _GRACE = 0.1
 """Seconds that a command has to end after an interrupt."""
+_LET_GO = 0.5
+"""Seconds that a shell has to say that it did, once its command was killed. It says so at once, but
+not where others have the processor, and what it knows is lost with it."""
 _KILL_SECONDS = 5.0
 _MARK_SECONDS = 10.0
 _LAST_WORDS_SECONDS = 0.25
@@ -244,7 +247,7 @@ class Shell:
         with suppress(TimeoutError, WorkspaceError):
             async with asyncio.timeout(2 * _GRACE):
                 await self._terminal.child.kill(spare=[self._terminal.child.pid])
-        if not await self._reported(_GRACE):
+        if not await self._reported(_LET_GO):
             await self.close()
 
     async def close(self) -> None:

@@ -157,7 +157,7 @@ async def test_what_nobody_read_is_not_read_by_the_next_command(hands: Hands) ->
 
 async def test_command_that_takes_too_long_goes_on_in_the_background(hands: Hands) -> None:
     await hands("mkdir -p d; cd d; export X=1; y=2")
-    answer = await hands("echo begun; read line; echo got $line; y=$y$line; echo $y", wait=1)
+    answer = await hands("echo begun; read line; echo got $line; y=$y$line; echo $y", wait=4)
     assert answer.startswith("begun\n[It runs on in the background as p1.]\n[The next command gets")
     assert await hands("pwd; echo $X$y") == f"{await _home(hands)}/d\n1\n"
     said = await hands.processes("write", id="p1", text="it\n")
@@ -191,7 +191,7 @@ async def test_cancel_kills_what_ignores_every_signal_and_keeps_the_shell(hands:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert not _sleepers()
+        await until(lambda: not _sleepers())
     assert await hands("echo $x; jobs -r") == "kept\n"
 
 

@@ -182,8 +182,9 @@ async def test_box_that_fills_a_disk_is_closed_before_it_is_full(small_disk: Pat
             await box.close()
 
         with floor.let((home,), stop):
-            much = "head -c 18000000 /dev/zero > file"
-            script = f"{much}; while :; do head -c 80000 /dev/zero >> file; sleep 0.02; done"
+            much = "head -c 24000000 /dev/zero > file"
+            # A megabyte in a second at most: it takes four to what must still be free at the end.
+            script = f"{much}; while :; do head -c 20000 /dev/zero >> file; sleep 0.02; done"
             child = await begin(box, "/bin/sh", "-c", script)
             async with asyncio.timeout(DEADLINE):
                 await box.wait()

@@ -5,7 +5,6 @@ import contextlib
 import os
 import resource
 import signal
-import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -61,6 +60,10 @@ def spawner_of() -> int:
     """What the boxes of this process are started from."""
     (found,) = [pid for pid in children(os.getpid()) if "roost.workspace.spawner" in _command(pid)]
     return found
+
+
+def sleeping(box: Box) -> list[int]:
+    return [pid for pid in below(root_of(box)) if _command(pid).startswith("sleep")]
 
 
 def _command(pid: int) -> str:
@@ -209,10 +212,12 @@ async def test_those_who_are_spared_go_on(box: Box) -> None:
     await read_until(child, "stty -echo\r\n$ ")
     os.write(child.tty, b"(setsid sh -c 'sleep 4321' &); sleep 99 & echo be''gun; sleep 1234\n")
     await read_until(child, "begun")
+    # One that it starts after those who were found are gone would be a new command's.
+    await until(lambda: len(sleeping(box)) == 3)
     await child.kill(spare=[child.pid])
     os.write(child.tty, b"echo st''ill $$\n")
     assert f"still {child.pid}" in await read_until(child, "still")
-    assert [line for pid in below(root_of(box)) if "sleep" in (line := _command(pid))] == []
+    assert sleeping(box) == []
     await child.kill()
     child.close()
 
@@ -220,8 +225,8 @@ async def test_those_who_are_spared_go_on(box: Box) -> None:
 async def test_daemons_of_a_process_that_has_ended_can_still_be_killed(box: Box) -> None:
     child = await begin(box, "/bin/sh", "-c", "(setsid sleep 1000 &); (setsid sleep 1000 &)")
     assert await child.wait() == 0
-    everyone = Watched(pid for pid in below(root_of(box)) if "sleep" in _command(pid))
-    assert len(everyone.pids) == 2
+    await until(lambda: len(sleeping(box)) == 2)
+    everyone = Watched(sleeping(box))
     await child.kill()
     assert await everyone.gone() == []
     await child.kill()
@@ -332,9 +337,8 @@ for _ in range(50_000):
 async def test_comet_is_caught(box: Box) -> None:
     child = await begin(box, "python3", "-c", COMET)
     await read_until(child, "up")
-    began = time.monotonic()
-    await child.kill()
-    assert time.monotonic() - began < 3
+    async with within(3):
+        await child.kill()
     supervisors = [pid for pid in below(root_of(box)) if "-c" in _command(pid)]
     assert supervisors == []
     child.close()

@@ -18,7 +18,6 @@ from roost.core.errors import (
 )
 from roost.core.ids import SessionId, UserId, new_session_id
 from roost.testing.clock import FakeClock
-from roost.workspace import workspace as workspace_module
 from roost.workspace.disk import DiskFloor
 from roost.workspace.place import FIRST_OWNER
 from roost.workspace.workspaces import Moving, Workspaces
@@ -151,10 +150,7 @@ async def test_under_root_each_workspace_has_an_owner_who_stays(tmp_path: Path) 
         assert three.ground.owner not in (one.ground.owner, two.ground.owner)
 
 
-async def test_end_kills_everything_once_and_keeps_files(
-    hands: Hands, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workspace_module, "CLOSE_SECONDS", 0.5)
+async def test_end_kills_everything_once_and_keeps_files(hands: Hands) -> None:
     slow, quick = Resource(hangs=True), Resource()
 
     async def make(resource: Resource) -> Resource:

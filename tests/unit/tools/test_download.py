@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 from roost.tools.base import ToolError
 from roost.tools.download import Downloads
 from tests.network import PUBLIC, PUBLIC_TOO, Network, Site, served
+from tests.ports import held, number
 
 
 @pytest.fixture
@@ -61,13 +62,12 @@ async def test_redirects_are_followed(network: Network, site: Site) -> None:
     assert network.lookups == ["example.com"] * 3
 
 
-async def test_another_address_of_the_name_is_tried(
-    network: Network, site: Site, unused_tcp_port: int
-) -> None:
+async def test_another_address_of_the_name_is_tried(network: Network, site: Site) -> None:
     site.page("/", "there")
     network.name("example.com", [PUBLIC_TOO, PUBLIC])
-    network.put(PUBLIC_TOO, unused_tcp_port)
-    assert (await Downloads(network.guard).get("http://example.com/")).body == b"there"
+    with held() as nobody:
+        network.put(PUBLIC_TOO, number(nobody))
+        assert (await Downloads(network.guard).get("http://example.com/")).body == b"there"
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -100,10 +100,11 @@ async def test_no_cookie_is_kept(network: Network, site: Site) -> None:
     assert seen == [None] * 6
 
 
-async def test_what_nobody_answers(network: Network, unused_tcp_port: int) -> None:
-    network.put(PUBLIC, unused_tcp_port)
-    with pytest.raises(ToolError, match="can't be fetched") as failed:
-        await Downloads(network.guard).get("http://example.com/")
+async def test_what_nobody_answers(network: Network) -> None:
+    with held() as nobody:
+        network.put(PUBLIC, number(nobody))
+        with pytest.raises(ToolError, match="can't be fetched") as failed:
+            await Downloads(network.guard).get("http://example.com/")
     assert "127.0.0.1" not in str(failed.value)
 
 

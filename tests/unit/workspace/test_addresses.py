@@ -7,6 +7,7 @@ import pytest
 from roost.core.errors import AddressRefused
 from roost.workspace.addresses import Guard, Spot, is_own, is_public, look_up, read_url, usual
 from tests.network import PUBLIC, PUBLIC_6, PUBLIC_TOO, Network
+from tests.ports import held, number
 
 
 @pytest.mark.parametrize(
@@ -70,13 +71,14 @@ async def test_a_name_that_does_not_exist() -> None:
         await Network().guard.spots("nowhere.example", 80)
 
 
-async def test_the_next_address_is_tried_if_one_does_not_answer(unused_tcp_port: int) -> None:
+async def test_the_next_address_is_tried_if_one_does_not_answer() -> None:
     network = Network()
     network.name("example.com", [PUBLIC, PUBLIC_TOO])
-    network.put(PUBLIC, unused_tcp_port)
-    network.put(PUBLIC_TOO, unused_tcp_port)
-    with pytest.raises(ConnectionRefusedError):
-        await network.guard.connect("example.com", 80)
+    with held() as nobody:
+        network.put(PUBLIC, number(nobody))
+        network.put(PUBLIC_TOO, number(nobody))
+        with pytest.raises(ConnectionRefusedError):
+            await network.guard.connect("example.com", 80)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from roost.core.keys import Key
 from roost.core.settings import BaseUrl
 from roost.tools.base import ToolError
 from tests.mcp_server import make
+from tests.ports import held, number
 from tests.unit.tools.calling import told
 from tests.unit.tools.mcp.talking import SECONDS, answered, named, talking, until
 
@@ -91,7 +92,8 @@ async def test_new_tools_are_heard_of(tmp_path: Path) -> None:
 
 async def test_server_that_was_started_anew_is_found_again(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
-        async with served() as port:
+        port = number(stack.enter_context(held()))
+        async with served(port):
             servers = await stack.enter_async_context(talking(tmp_path, birds=at(port)))
             add = named(servers, "mcp_birds_add")
             assert await told(add, a=1, b=2) == "3"
@@ -102,10 +104,10 @@ async def test_server_that_was_started_anew_is_found_again(tmp_path: Path) -> No
 
 
 async def test_server_that_comes_late_is_there_in_the_end(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    async with talking(tmp_path, birds=at(port)) as servers:
-        assert servers.tools() == ()
-        async with served(port):
-            await until(lambda: bool(servers.tools()))
-            assert await told(named(servers, "mcp_birds_add"), a=1, b=2) == "3"
+    with held() as holder:
+        port = number(holder)
+        async with talking(tmp_path, birds=at(port)) as servers:
+            assert servers.tools() == ()
+            async with served(port):
+                await until(lambda: bool(servers.tools()))
+                assert await told(named(servers, "mcp_birds_add"), a=1, b=2) == "3"

@@ -229,8 +229,11 @@ async def test_an_ended_browser_is_told_and_started_again(tmp_path: Path, driver
 
 
 def _drivers() -> set[int]:
-    return {
-        pid
-        for pid in children(os.getpid())
-        if b"run-driver" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    }
+    return {pid for pid in children(os.getpid()) if b"run-driver" in _command(pid)}
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""  # it went while it was looked for

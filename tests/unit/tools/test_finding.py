@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.workspace.inside.trees import children
 from tests.file_hands import FileHands
 
 
@@ -114,6 +115,5 @@ async def test_search_that_is_cancelled_ends_its_process(hands: FileHands) -> No
     assert not _children() - before
 
 
-def _children() -> set[str]:
-    tasks = Path(f"/proc/{os.getpid()}/task")
-    return {pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
+def _children() -> set[int]:
+    return set(children(os.getpid()))

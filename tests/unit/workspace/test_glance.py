@@ -27,8 +27,9 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bro
 
 
 @pytest.fixture
-def browser(shared: Browsing) -> Browsing:
-    """With a session of its own."""
+def browser(shared: Browsing, monkeypatch: pytest.MonkeyPatch) -> Browsing:
+    """With a session of its own, and time for a look on a busy machine too."""
+    monkeypatch.setattr(glance, "LOOK_SECONDS", DEADLINE)
     shared.session = new_session_id()
     shared.site.page("/", HOME)
     shared.site.page("/two", "<title>Two</title><h1>Page two</h1>")

@@ -83,6 +83,8 @@ async def test_poll_gives_what_is_new_and_waits_for_it(hands: Hands) -> None:
 async def test_typing_to_it_interrupting_it_and_ending_its_input(hands: Hands) -> None:
     await hands("python3 -c 'print(input())'; cat; echo over; sleep 1000", background=True)
     said = await hands.processes("write", id="p1", text="caf\u00e9\n")
+    while "p1 runs" in said and not said.startswith("caf\u00e9\n"):
+        said = await hands.processes("poll", id="p1", wait=100)
     assert said.startswith("caf\u00e9\n")
     said = await hands.processes("write", id="p1", text="\u0004")
     while "over" not in said:

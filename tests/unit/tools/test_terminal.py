@@ -103,7 +103,7 @@ async def test_network_is_another_box_on_the_same_files(hands: Hands) -> None:
 
 
 async def test_fresh_command_that_takes_too_long_becomes_a_process(hands: Hands) -> None:
-    answer = await hands("echo begun; sleep 1000", wait=1, allowed="by rule")
+    answer = await hands("echo begun; sleep 1000", wait=4, allowed="by rule")
     assert answer == "begun\n[It runs on in the background as p1.]"
     assert "status -9" in await hands.processes("kill", id="p1")
 

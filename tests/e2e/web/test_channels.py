@@ -190,10 +190,9 @@ async def test_channel_of_roost_toml_is_shown_and_left_alone(
     assert stage.troubles == []
 
 
-async def test_lost_connection_is_told_and_comes_back_by_itself(tmp_path: Path) -> None:
+async def test_lost_connection_is_told_and_comes_back_by_itself(tmp_path: Path, port: int) -> None:
     async with AsyncExitStack() as running:
-        telegram = await running.enter_async_context(fake_telegram())
-        port = int(telegram.url.rpartition(":")[2])
+        telegram = await running.enter_async_context(fake_telegram(port))
         config = TELEGRAM.format(token=TOKEN, api=telegram.url)
         async with staged(tmp_path, config) as stage:
             settings = await opened(await stage.page(), stage)

@@ -25,6 +25,7 @@ from roost.store.search import SearchFilter
 from roost.store.writes import Written
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
+from tests.seconds import within
 
 pytestmark = pytest.mark.both
 
@@ -607,7 +608,7 @@ async def test_message_is_not_kept_waiting_by_an_idle_compaction(
         server.plan(stall(), model="small")
         await fill(engine, session, 4)
         await eventually(lambda: _is_asked(server))
-        async with asyncio.timeout(5):
+        async with within(5):
             assert (await engine.say(session, "Are you there?")).state == "completed"
 
 

@@ -11,6 +11,7 @@ import pytest
 from roost.core.ids import SessionId, TurnId
 from roost.testing.models import ModelServer, call, say, stall, think
 from tests.engine import eventually
+from tests.seconds import within
 from tests.unit.http.page import Page
 from tests.unit.http.served import Client, Served, started
 
@@ -202,7 +203,7 @@ async def test_stop_ends_streams_with_a_hint_to_come_back(served: Served) -> Non
         async with browser.watch(session) as events, browser.events("/api/events") as feed:
             page.take(await anext(events))
             assert (await anext(feed)).kind == "ready"
-            async with asyncio.timeout(5):
+            async with within(5):
                 await served.stop()
             async for told in events:
                 page.take(told)

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -17,10 +16,12 @@ from roost.core.messages import ToolResultPart, plain_text
 from roost.embed import open_roost
 from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
+from tests import ports
 from tests.engine import ECHO, Engine, FunctionTool, config_for, said, started, states
 from tests.seconds import within
 
 NONE = timedelta(0)
+SECONDS = 150
 
 
 async def _forever(arguments: str, context: ToolContext) -> str:
@@ -32,14 +33,12 @@ async def _forever(arguments: str, context: ToolContext) -> str:
 class Mortal:
     """A model server that can die in the middle of what it says, and come back where it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int) -> None:
         self._life = AsyncExitStack()
-        self._port = 0
+        self._port = port
 
     async def live(self) -> ModelServer:
-        server = await self._life.enter_async_context(ModelServer(port=self._port))
-        self._port = urlsplit(server.url).port or 0
-        return server
+        return await self._life.enter_async_context(ModelServer(port=self._port))
 
     async def die(self) -> None:
         await self._life.aclose()
@@ -47,11 +46,12 @@ class Mortal:
 
 @pytest.fixture
 async def mortal() -> AsyncGenerator[Mortal]:
-    mortal = Mortal()
-    try:
-        yield mortal
-    finally:
-        await mortal.die()
+    with ports.held() as holder:
+        mortal = Mortal(ports.number(holder))
+        try:
+            yield mortal
+        finally:
+            await mortal.die()
 
 
 async def test_answer_of_a_server_that_died_is_withdrawn_and_asked_for_again(
@@ -129,7 +129,7 @@ async def test_a_model_that_hangs_in_many_sessions_holds_up_no_other(
     hanging = 110
     server.plan(*[stall() for _ in range(hanging)])
     config = msgspec.structs.replace(config_for(tmp_path, server), server=ServerConfig(grace=NONE))
-    async with open_roost(config) as account, asyncio.timeout(50):
+    async with open_roost(config) as account, asyncio.timeout(SECONDS):
         sessions = [await account.create(origin="test", title="Titled") for _ in range(hanging + 1)]
         for session in sessions[:-1]:
             await account.send(session.id, "Hello")

@@ -1,5 +1,6 @@
 """What all tests share: a store in a folder of its own, a clock that stands still, two users."""
 
+import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Generator
@@ -30,10 +31,29 @@ structlog.configure(
     logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
 )
 
+# The loggers that `roost.cli.logs` speaks to.
+_CONFIGURED = (None, "uvicorn")
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """Half of its time a test waits for a process, a page or a disk."""
     return min(8, 2 * (os.cpu_count() or 1))
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Generator[None]:
+    """What a test, or a command that it runs, does to the logs of this process ends with it: others
+    come after it here."""
+    ours, loggers = structlog.get_config(), [logging.getLogger(name) for name in _CONFIGURED]
+    levels = [logger.level for logger in loggers]
+    yield
+    structlog.configure(**ours)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        if type(handler).__module__ == logging.__name__:  # others are pytest's
+            root.removeHandler(handler)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -15,19 +14,6 @@ from roost.core.config import LogLevel
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture(autouse=True)
-def restored_logging() -> Iterator[None]:
-    root, uvicorn = logging.getLogger(), logging.getLogger("uvicorn")
-    levels = root.level, uvicorn.level
-    handlers = root.handlers[:]
-    root.handlers.clear()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    uvicorn.setLevel(levels[1])
-    structlog.reset_defaults()
 
 
 def log_something() -> None:

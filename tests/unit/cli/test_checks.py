@@ -6,6 +6,7 @@ from roost.cli import checks
 from roost.core.config import Config
 from roost.http.server import bind
 from roost.store.folder import Owner
+from tests import ports
 
 OWNER = Owner(
     pid=42,
@@ -24,9 +25,8 @@ def test_holder_is_named() -> None:
 
 
 def test_free_port_is_good() -> None:
-    with bind("127.0.0.1", 0) as listener:
-        number = listener.getsockname()[1]
-    assert checks.port("127.0.0.1", number, None).state == "good"
+    with ports.held() as holder:
+        assert checks.port("127.0.0.1", ports.number(holder), None).state == "good"
 
 
 def test_port_of_another_program_is_bad() -> None:

@@ -26,6 +26,7 @@ from roost.testing.models import ModelServer
 from roost.tools.base import Tool
 from roost.workspace.workspaces import Workspaces
 from tests.engine import ECHO, Engine, config_for
+from tests.ports import held, number
 
 SECONDS = 60
 HEARTBEAT = b":\n\n"
@@ -59,21 +60,21 @@ class Served:
         )
         self._heartbeat = heartbeat
         self._patience = patience
-        self._port = 0
+        self.port = 0
         self._stop = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> URL:
-        return URL.build(scheme="http", host="127.0.0.1", port=self._port)
+        return URL.build(scheme="http", host="127.0.0.1", port=self.port)
 
     async def start(self) -> None:
         await self.engine.start()
         departures = Departures(self.engine.parts)
         self.identities = Identities(self.engine.store, self.engine.clock, departures=departures)
         self._stop, ready = asyncio.Event(), asyncio.Event()
-        listener = bind("127.0.0.1", self._port)
-        self._port = listener.getsockname()[1]
+        listener = bind("127.0.0.1", self.port)
+        self.port = listener.getsockname()[1]
         app = create_app(
             self.engine.app,
             self.identities,
@@ -282,8 +283,10 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
 
 @asynccontextmanager
 async def started(served: Served) -> AsyncGenerator[Served]:
-    await served.start()
-    try:
-        yield served
-    finally:
-        await served.stop()
+    with held() as holder:
+        served.port = number(holder)
+        await served.start()
+        try:
+            yield served
+        finally:
+            await served.stop()

@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 
 from roost.core.errors import AddressUnusable, PortTaken
 from roost.http.server import address, bind, serve
+from tests.ports import held, number
 
 NOTHING = Starlette()
 
@@ -48,13 +49,16 @@ def test_address_that_is_not_ours_is_refused_with_a_reason(host: str, reason: st
 
 async def test_stopping_frees_the_port() -> None:
     ready, stop = asyncio.Event(), asyncio.Event()
-    listener = bind("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
-        tasks.create_task(serve(NOTHING, listener, ready=ready.set, stop=stop, log_requests=False))
-        await ready.wait()
-        stop.set()
-    bind("127.0.0.1", port).close()
+    with held() as holder:
+        listener = bind("127.0.0.1", number(holder))
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            serving = serve(NOTHING, listener, ready=ready.set, stop=stop, log_requests=False)
+            tasks.create_task(serving)
+            await ready.wait()
+            with pytest.raises(PortTaken):
+                bind("127.0.0.1", number(holder))
+            stop.set()
+        bind("127.0.0.1", number(holder)).close()
 
 
 async def test_stop_before_the_start_serves_nothing() -> None:

@@ -125,6 +125,7 @@ async def test_session_says_how_full_its_models_window_is(
     assert (begun["context_tokens"], begun["context_window"]) == (0, 1_000_000)
     seen: list[int] = []
     async with browser.watch(session) as events:
+        await anext(events)  # what comes from now on is told
         await served.engine.say(session)
         async for event in events:
             if isinstance(event.view, ChangedView) and event.view.session is not None:

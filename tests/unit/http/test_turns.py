@@ -52,6 +52,7 @@ async def test_what_waits_is_listed_edited_and_removed(
     status, edited = await browser.ask("PUT", f"{queue}/{second['id']}", {"text": "Two"})
     assert (status, edited["parts"]) == (200, [{"kind": "text", "text": "Two"}])
     assert await browser.ask("DELETE", f"{queue}/{third['id']}") == (204, None)
+    await (await server.request(0)).stalled()
     server.release()
     await served.engine.ended(TurnId(second["id"]))
     assert (await browser.ask("PUT", f"{queue}/{first['id']}", {"text": "No"}))[0] == 409
@@ -116,6 +117,7 @@ async def test_steer_joins_the_turn_under_way(
     session = await browser.session()
     turn = await browser.send(session, "Do this")
     steer = await browser.send(session, "And that", steer=True)
+    await (await server.request(0)).stalled()
     server.release()
     await served.engine.ended(TurnId(turn["id"]))
     await served.engine.ended(TurnId(steer["id"]))
@@ -133,6 +135,7 @@ async def test_message_that_waits_joins_the_turn_after_all(
     place = f"/api/sessions/{session}/queue/{second['id']}"
     status, steered = await browser.ask("PUT", place, {"steer": True})
     assert (status, steered["steer"], steered["parts"]) == (200, True, second["parts"])
+    await (await server.request(0)).stalled()
     server.release()
     assert (await served.engine.ended(TurnId(first["id"]))).state == "completed"
     assert (await browser.get(f"/api/sessions/{session}/turns/{second['id']}"))["state"] == "merged"
@@ -150,6 +153,7 @@ async def test_steer_waits_for_its_own_turn_after_all(
     _, edited = await browser.ask("PUT", place, {"text": "Two", "steer": False})
     assert (edited["steer"], edited["parts"]) == (False, [{"kind": "text", "text": "Two"}])
     assert (await browser.ask("PUT", place, {}))[0] == 400, "nothing is not said"
+    await (await server.request(0)).stalled()
     server.release()
     assert (await served.engine.ended(TurnId(second["id"]))).state == "completed"
     assert (await texts(browser, session))[-3:] == ["One.", "Two", "Two."]
@@ -184,6 +188,7 @@ async def test_refused_retry_changes_no_model(
     running = await browser.send(session, "Wait")
     await served.engine.reached(TurnId(running["id"]), "running")
     assert (await browser.post(retry, {"model": "test/other"}))[0] == 409, "a turn is under way"
+    await (await server.request(1)).stalled()
     server.release()
     await served.engine.ended(TurnId(running["id"]))
     assert (await texts(browser, session))[:2] == said

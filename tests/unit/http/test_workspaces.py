@@ -10,6 +10,7 @@ from roost.core.config import WorkspacesConfig
 from roost.core.ids import UserId
 from roost.testing.models import ModelServer, call, say
 from roost.tools.terminal import TerminalTool
+from roost.workspace import glance
 from roost.workspace.workspaces import Workspaces
 from tests.boxes import commands, sandbox_of
 from tests.browsing import browsing
@@ -84,7 +85,10 @@ async def test_session_without_a_browser_has_no_picture(browser: Client, session
     assert (await browser.ask("GET", f"{path}/picture"))[0] == 404
 
 
-async def test_browser_is_looked_at(folder: Path, server: ModelServer, tmp_path: Path) -> None:
+async def test_browser_is_looked_at(
+    folder: Path, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glance, "LOOK_SECONDS", 60.0)  # there is time on a busy machine too
     server.plan(call("browser", {"action": "open", "url": "http://example.com/"}), say("Open."))
     async with browsing(tmp_path) as real:
         real.site.page("/", "<title>Birds</title><h1>Birds</h1>")

@@ -1,12 +1,11 @@
 """The pages that come with the server, in a real browser."""
 
-import os
 from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
-from roost.workspace.browser import executable
+from tests.e2e.chromium import PATIENCE, launched
 from tests.e2e.command import Roost, Server
 from tests.e2e.web.window import Window
 
@@ -19,20 +18,14 @@ async def server(roost: Roost) -> AsyncGenerator[Server]:
 
 @pytest.fixture
 async def page() -> AsyncGenerator[Page]:
-    chromium = executable(os.environ)
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
-        )
+    troubles: list[str] = []
+    async with launched() as browser:
         page = await browser.new_page()
-        troubles: list[str] = []
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda said: troubles.append(f"{said.type}: {said.text}"))
         yield page
-        await browser.close()
-        assert [trouble for trouble in troubles if not _is_expected(trouble)] == []
+    assert [trouble for trouble in troubles if not _is_expected(trouble)] == []
 
 
 def _is_expected(said: str) -> bool:

@@ -1,13 +1,12 @@
 """The app while its server is gone, in a real browser."""
 
-import os
 import signal
 from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page
 
-from roost.workspace.browser import executable
+from tests.e2e.chromium import PATIENCE, launched
 from tests.e2e.command import Roost
 
 READY = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
@@ -15,15 +14,10 @@ READY = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.contro
 
 @pytest.fixture
 async def page() -> AsyncGenerator[Page]:
-    chromium = executable(os.environ)
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
-        )
-        yield await browser.new_page()
-        await browser.close()
+    async with launched() as browser:
+        page = await browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        yield page
 
 
 async def test_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(

@@ -1,17 +1,15 @@
 """A real Roost with a scripted model behind it, and real browsers in front of it."""
 
-import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Page
 
 from roost.testing.models import Answer, ModelServer
-from roost.workspace.browser import executable
 from tests import ports
+from tests.e2e.chromium import PATIENCE, launched
 from tests.e2e.command import Roost, Server
 
 CONFIG = """
@@ -37,9 +35,6 @@ allow = ["42"]
 token = "{token}"
 api = "{api}"
 """
-PATIENCE = 60_000
-"""Milliseconds: on a busy machine everything takes its time, and none of it is measured here."""
-
 DESK = (1440, 900)
 PHONE = (390, 844)
 
@@ -140,19 +135,13 @@ class Stage:
 
 @asynccontextmanager
 async def staged(folder: Path, more: str = "") -> AsyncGenerator[Stage]:
-    chromium = executable(os.environ)
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    expect.set_options(timeout=PATIENCE)
-    async with ModelServer() as model, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium, chromium_sandbox=os.geteuid() != 0
-        )
+    async with ModelServer() as model, AsyncExitStack() as stack:
+        browser = await stack.enter_async_context(launched())
         stage = Stage(Roost(folder), model, browser, folder)
         stage.configure(more)
         try:
             await stage.start()
             yield stage
         finally:
-            await browser.close()
+            await stack.aclose()  # before its server goes
             await stage.close()

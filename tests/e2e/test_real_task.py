@@ -62,11 +62,12 @@ async def results(account: Account, session: SessionId) -> list[str]:
     return [plain_text(part.content) for part in parts if isinstance(part, ToolResultPart)]
 
 
-async def answered(account: Account, session: SessionId) -> list[Approval]:
+async def answered(account: Account, session: SessionId, looks: asyncio.Event) -> list[Approval]:
     """On another surface: say yes to whatever is asked, until the turn is over."""
     given: list[Approval] = []
     async with account.watch(session) as events:
         async for event in events:
+            looks.set()
             if not isinstance(event, Changed):
                 continue
             given += [
@@ -95,8 +96,10 @@ async def test_program_is_written_tested_and_mended(tmp_path: Path, server: Mode
         account = roost.app.of((await roost.app.owner()).id)
         session = (await account.create(origin="cli", title="Sums")).id
         elsewhere = roost.app.of((await roost.app.owner()).id)
-        watching = asyncio.create_task(answered(elsewhere, session))
+        looks = asyncio.Event()
+        watching = asyncio.create_task(answered(elsewhere, session, looks))
         async with asyncio.timeout(60):
+            await looks.wait()
             turn = await account.send(session, "Write a program that sums its arguments.")
             given = await watching
         assert [each.asked.subject for each in given] == ["bash test.sh"] * 2

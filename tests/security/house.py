@@ -6,7 +6,7 @@ import http.client
 import socket
 import threading
 from collections.abc import AsyncIterator, Collection, Coroutine, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -31,7 +31,7 @@ from roost.http.server import bind, serve
 from roost.runtime.account import Account
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, say, stall
 from roost.wiring import Roost, running
-from tests.engine import ASKS, FunctionTool
+from tests.engine import ASKS, FunctionTool, eventually
 
 T = TypeVar("T")
 
@@ -262,10 +262,14 @@ class House:
         return made.secret.reveal(), ids
 
     async def _busy(self, account: Account, session: SessionId) -> Turn:
-        """A turn under way, and one that waits for it."""
-        under_way = await account.send(session, STALL)
-        await self.reached(account, under_way, "running")
+        """A turn under way, and one that waits for it. From then on neither changes by itself."""
+        await account.send(session, STALL)
+        await eventually(self._thinks)
+        await self.roost.app.parts.checkpoints.flush()
         return await account.send(session, SECRET)
+
+    async def _thinks(self) -> bool:
+        return any(each.is_stalled for each in self.models.requests)
 
     async def _asked(self, account: Account) -> str:
         for rule in await account.decisions.rules():
@@ -330,9 +334,10 @@ class House:
     def raw(self, request: bytes) -> bytes:
         """All that is answered to these bytes, until the server hangs up."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS) as connection:
-            connection.sendall(request)
             answer = b""
             try:
+                with suppress(ConnectionError):  # it may hang up before it has heard all
+                    connection.sendall(request)
                 while chunk := connection.recv(65536):
                     answer += chunk
             except ConnectionError:

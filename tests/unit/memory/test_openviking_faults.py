@@ -29,7 +29,7 @@ async def server() -> AsyncGenerator[StandIn]:
 
 @pytest.fixture
 async def memory(server: StandIn) -> AsyncGenerator[OpenViking]:
-    async with memory_at(server, patience=2, settle=2) as memory:
+    async with memory_at(server, patience=20, settle=20) as memory:
         yield memory
 
 

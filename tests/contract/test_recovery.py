@@ -143,7 +143,7 @@ async def test_messages_are_taken_while_what_was_interrupted_goes_on(
     asked = len(server.requests)
     await engine.start()
     next_turn = await engine.account.send(turn.session, "And now?")
-    await server.request(asked)
+    await (await server.request(asked)).stalled()
     assert (await turn_of(engine, next_turn)).state == "queued"
     server.release()
     assert (await engine.ended(next_turn.id)).state == "completed"
@@ -471,7 +471,7 @@ async def test_stopped_turn_is_kept_and_goes_on_at_the_next_start(
     await engine.stop()
     server.plan(stall() + say("The rest."))
     await engine.start()
-    await server.request(1)
+    await (await server.request(1)).stalled()
     texts = await engine.texts(session)
     assert texts == ["Question", "Half an answer", BROKE_OFF]
     assert (await engine.messages(session))[1].partial

@@ -63,6 +63,8 @@ class FakeSlack:
         self.calls: list[str] = []
         self.trouble: defaultdict[str, deque[Trouble]] = defaultdict(deque)
         """What the next calls of a method meet."""
+        self.limited: set[str] = set()
+        """Conversations of which nothing can be read for now."""
         self.release = asyncio.Event()
         self.sockets: list[web.WebSocketResponse] = []
         self.connections = 0
@@ -233,6 +235,8 @@ class FakeSlack:
         if request.headers.get("Authorization") != f"Bearer {token}":
             return web.json_response({"ok": False, "error": "invalid_auth"})
         arguments = await _arguments(request)
+        if method == "conversations.history" and arguments["channel"] in self.limited:
+            return _troubled(Trouble("status", 429, retry_after=1))
         async with self.changed:
             answer = self._methods()[method](arguments)
             self.changed.notify_all()

@@ -61,14 +61,13 @@ async def test_what_comes_while_it_catches_up_comes_after_what_was_missed(
     inlet.seen = {"seen": str(time.time())}
     for channel in ("D1", "D2", "D3"):
         await platform.say("missed", channel=channel, heard=False)
-    # The first look at any of them has to wait: what is live is first.
-    platform.trouble["conversations.history"].append(Trouble("status", 429, retry_after=1))
+    platform.limited = {"D1", "D2"}  # they have to wait: what is live does not
     async with running(made(platform), inlet):
         await platform.until(lambda: platform.sockets)
-        await platform.until(lambda: "conversations.history" in platform.calls)
         await platform.say("live", channel="D3")
         await inlet.until_kept(2)
         assert texts(inlet, "D3") == ["missed", "live"]
+        platform.limited = set()
         await inlet.until_kept(4)
 
 
@@ -97,13 +96,13 @@ async def test_how_far_it_was_read_moves_on_when_all_is_caught_up_on(
     inlet.seen = {"seen": seen}
     for channel in ("D1", "D2"):
         await platform.say("missed", channel=channel, heard=False)
-    busy = Trouble("status", 429, retry_after=1)
-    platform.trouble["conversations.history"] += [busy, busy, busy]
+    platform.limited = {"D1", "D2"}
     async with running(made(platform), inlet):
         await platform.until(lambda: platform.sockets)
         await platform.say("live", channel="D3")
         await inlet.until_kept(1)
         assert inlet.seen == {"seen": seen}
+        platform.limited = set()
         await inlet.until_kept(3)
     assert float(inlet.seen["seen"]) > float(seen) + 7000
 

@@ -298,7 +298,8 @@ async def test_of_all_who_ask_at_once_one_opens_an_epoch(
         *[engine.account.history.compact(session, focus=focus) for focus in (None, "a", "b", "c")],
         *[_by_time(engine, session) for _ in range(2)],
     )
-    assert len([each for each in made if each is not None]) == 1
+    # None where it was the time that came first.
+    assert len([each for each in made if each is not None]) <= 1
     assert await epoch(engine, session) == 1
 
 

@@ -48,12 +48,12 @@ class Recall:
         providers: Mapping[str, MemoryProvider],
         scope: Callable[[UserId], Scope | None],
         *,
-        wait: float = WAIT,
+        wait: float | None = None,
         call_limit: float = CALL_LIMIT,
     ) -> None:
         self._providers = providers
         self._scope = scope
-        self._wait = wait
+        self._wait = WAIT if wait is None else wait
         self._call_limit = call_limit
         self._sessions: OrderedDict[SessionId, _Known] = OrderedDict()
         self._calls: set[asyncio.Task[Sequence[Memory]]] = set()

@@ -10,12 +10,13 @@ from roost.core.messages import ContextPart, Message
 from roost.memory.base import Scope
 from roost.memory.builtin import Builtin
 from roost.memory.ports import FactStore, Inquiry
+from roost.runtime import recall
 from roost.runtime.inquiries import Inquiries
 from roost.runtime.segments import Committed, Failed
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, fail, say
 from roost.tools.memory import MemoryTool
-from tests.engine import Engine, eventually, started
+from tests.engine import SECONDS, Engine, eventually, started
 
 FOUND = '{"facts": [{"text": "The user keeps parrots.", "turn": 1, "about": ["user"]}]}'
 
@@ -27,7 +28,11 @@ async def server() -> AsyncGenerator[ModelServer]:
 
 
 @pytest.fixture
-async def engine(folder: Path, server: ModelServer, clock: FakeClock) -> AsyncGenerator[Engine]:
+async def engine(
+    folder: Path, server: ModelServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Engine]:
+    monkeypatch.setattr(recall, "WAIT", SECONDS)  # a busy machine has time to look it up
+
     async def ask(inquiry: Inquiry) -> str:
         return await Inquiries(engine.store, engine.parts.builder, limits=engine.config.limits)(
             inquiry

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from roost.channels.base import Inbound
+from roost.channels.slack import receiver
 from roost.channels.slack.channel import SlackChannel, SlackOptions
 from roost.core.errors import ChannelError, ChannelLost, ChannelRefused
 from tests.fakes.inlet import MemoryInlet
@@ -18,7 +19,8 @@ OWN = f"<@{BOT}>"
 
 
 @pytest.fixture
-async def platform() -> AsyncGenerator[FakeSlack]:
+async def platform(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[FakeSlack]:
+    monkeypatch.setattr(receiver, "LOOK_SECONDS", 60.0)  # there is time on a busy machine too
     async with fake_slack() as slack:
         slack.users = {"U1": "ann", "U2": "bea"}
         yield slack

@@ -11,6 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from roost.channels.base import HookCall, HookReply
+from roost.channels.slack import receiver
 from roost.channels.slack.channel import SlackChannel, SlackOptions
 from roost.http.hooks import BODY_LIMIT, hook_routes
 from roost.http.problems import HANDLERS
@@ -23,7 +24,8 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture
-async def platform() -> AsyncGenerator[FakeSlack]:
+async def platform(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[FakeSlack]:
+    monkeypatch.setattr(receiver, "LOOK_SECONDS", 60.0)  # there is time on a busy machine too
     async with fake_slack() as slack:
         slack.users = {"U1": "ann"}
         yield slack

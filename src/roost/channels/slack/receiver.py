@@ -26,7 +26,7 @@ from roost.core.inbound import Sender
 
 log = structlog.stdlib.get_logger("roost.channels")
 
-_LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0
 """Slack waits three seconds for an acknowledgement."""
 _MOST_KNOWN = 10_000
 _SEEN = "seen"
@@ -201,7 +201,7 @@ class Receiver:
 async def _soon(call: Coroutine[None, None, Found]) -> Found | None:
     """What it finds, if that takes no longer than there is time."""
     try:
-        async with asyncio.timeout(_LOOK_SECONDS):
+        async with asyncio.timeout(LOOK_SECONDS):
             return await call
     except (ChannelError, TimeoutError):
         return None

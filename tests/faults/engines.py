@@ -112,7 +112,8 @@ async def together(
 async def asked(calls: "Sequence[Coroutine[None, None, T]]") -> "list[asyncio.Task[T]]":
     """Start the calls, up to where each has its operation in the writer's queue."""
     tasks = [asyncio.create_task(call) for call in calls]
-    await asyncio.sleep(0)
+    for _ in ("asked for", "handed over"):
+        await asyncio.sleep(0)
     return tasks
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from roost.core.clock import Clock
+from roost.core.errors import StoreClosed
 from roost.store import statements
 from roost.store.figures import CommitFigures
 from roost.store.migrations import Migration
@@ -45,15 +46,30 @@ class SqliteEngine:
         self._writer = Writer(
             connection, runner, path, idle=idle, committed=self._checkpointer.committed
         )
+        self._asked: dict[asyncio.AbstractEventLoop, list[Job]] = {}
 
     async def write(
         self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
     ) -> T:
-        # The one writer runs all of them in order, and all that wait in one commit.
+        # The one writer runs all of them in order, and all that wait in one commit. It hears at
+        # once of all that a round of the loop asks for: after the first, it would begin without
+        # the others, and wait for the interpreter.
         loop = asyncio.get_running_loop()
         future: asyncio.Future[object] = loop.create_future()
-        self._writer.submit(Job(operation, loop, future))
+        if loop not in self._asked:
+            self._asked[loop] = []
+            loop.call_soon(self._hand_over, loop)
+        self._asked[loop].append(Job(operation, loop, future))
         return cast(T, await future)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        jobs = self._asked.pop(loop, [])
+        try:
+            self._writer.submit(jobs)
+        except StoreClosed:
+            for job in jobs:
+                if not job.future.done():
+                    job.future.set_exception(StoreClosed())
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         return await self._readers.read(operation)
@@ -64,6 +80,7 @@ class SqliteEngine:
 
     async def close(self) -> None:
         """Finish what was asked for, then close. The last connection empties the log."""
+        self._hand_over(asyncio.get_running_loop())
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:

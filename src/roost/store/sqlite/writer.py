@@ -110,11 +110,12 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="roost-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, jobs: Sequence[Job]) -> None:
         with self._door:
             if self._closed:
                 raise StoreClosed
-            self._jobs.put(job)
+            for job in jobs:
+                self._jobs.put(job)
 
     @property
     def figures(self) -> CommitFigures:

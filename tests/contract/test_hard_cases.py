@@ -11,10 +11,12 @@ import pytest
 from roost.core.clock import SystemClock
 from roost.core.config import LimitsConfig
 from roost.core.errors import Conflict
+from roost.core.events import Snapshot
 from roost.core.ids import BlobId, SessionId
 from roost.core.messages import ImagePart, ToolResultPart, plain_text
 from roost.core.settings import Count
 from roost.core.turns import Turn
+from roost.store import watching
 from roost.testing.models import ModelServer, call, finish, say, stall
 from roost.tools.base import Tool, ToolContext, ToolOutput
 from tests.engine import ASKS, ECHO, SECONDS, Engine, FunctionTool, eventually, said, started
@@ -247,3 +249,15 @@ async def test_live_output_reaches_whoever_watches(engine: Engine, server: Model
         return (await engine.account.session(session)).state == "idle"
 
     assert await eventually(idle)
+
+
+async def test_who_can_not_be_told_of_the_end_sees_that_it_is_there(
+    engine: Engine, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "CATCH_UP", -1)  # as if very much happened meanwhile
+    server.plan(call("echo", {"text": "x"}), say("Done."))
+    session = await engine.session()
+    async with asyncio.timeout(SECONDS):
+        events = [event async for event in engine.account.talk(session, "Go")]
+    assert isinstance(events[-1], Snapshot)
+    assert plain_text(events[-1].messages[-1].parts) == "Done."

@@ -129,9 +129,12 @@ def _rewrite(epoch: Epoch) -> Rewrite:
     )
 
 
-async def replaced(call: Call, session: SessionId, epoch: int) -> Messages:
-    """Read what left the history when a rewrite opened an epoch."""
-    return _page(await call.account.history.replaced(session, epoch))
+async def replaced(call: Call, session: SessionId, epoch: int, query: PageQuery) -> Messages:
+    """Read a page of what left the history with a rewrite, the newest by default."""
+    found = await call.account.history.replaced(
+        session, epoch, before=query.before, limit=query.limit
+    )
+    return _page(found)
 
 
 async def restored(call: Call, session: SessionId) -> SessionView:

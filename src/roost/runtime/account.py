@@ -229,10 +229,12 @@ class Account:
         """Send a message and follow its turn to the end. Leaving early does not stop it."""
         async with self.watch(session) as events:
             turn = await self.send(session, message, effort=effort, route=route)
+            began = False
             async for event in events:
                 yield event
-                if isinstance(event, Changed) and _ends(event, turn.id):
+                if began and _is_over(event, turn.id):
                     return
+                began = True  # the first says how it stood before
 
     async def queue(self, session: SessionId) -> Sequence[Turn]:
         return await self._store.queue.of(session)
@@ -361,8 +363,14 @@ class Account:
             raise WorkspaceElsewhere(at)
 
 
-def _ends(event: Changed, turn: TurnId) -> bool:
-    return any(
-        isinstance(each, TurnUpdated) and each.turn == turn and each.state in ENDED
-        for each in event.events
-    )
+def _is_over(event: SessionEvent, turn: TurnId) -> bool:
+    """Whether a turn that was there has ended. A snapshot stands for all that could not be told."""
+    match event:
+        case Changed():
+            moves = [each for each in event.events if isinstance(each, TurnUpdated)]
+            return any(each.turn == turn and each.state in ENDED for each in moves)
+        case Snapshot():
+            there = (event.turn, *event.queue)
+            return all(each is None or each.id != turn for each in there)
+        case _:
+            return False

@@ -93,11 +93,13 @@ class Rewriting:
         await self._store.sessions.get(session)  # whose it is
         return await self._store.history.epochs(session)
 
-    async def replaced(self, session: SessionId, epoch: int) -> Page:
-        """What left the history when an epoch was opened."""
+    async def replaced(
+        self, session: SessionId, epoch: int, *, before: int | None = None, limit: int = 50
+    ) -> Page:
+        """What left the history when an epoch was opened: the last of it, before a position."""
         if epoch not in [each.epoch for each in await self.rewrites(session)]:
             raise NotFound("rewrite", epoch)
-        return await self._store.history.replaced(session, epoch)
+        return await self._store.history.replaced(session, epoch, before=before, limit=limit)
 
     async def pin(self, session: SessionId, message: MessageId, *, pinned: bool = True) -> None:
         """Keep a message word for word through compactions."""

@@ -29,7 +29,7 @@ from roost.store.watching import (
     changes_since,
     newest,
     newest_page,
-    page_of,
+    replaced_page,
     take_snapshot,
 )
 from roost.store.writes import (
@@ -145,11 +145,12 @@ class Histories:
         return every((yield query("list_epochs", user=self._user, session=session)), Epoch)
 
     @reading
-    def replaced(self, session: SessionId, epoch: int) -> Operation[Page]:
-        """What left the history when an epoch was opened."""
-        yield from load_session(self._user, session)
-        rows = yield query("replaced_messages", session=session, epoch=epoch)
-        return (yield from page_of(session, messages_of(rows)))
+    def replaced(
+        self, session: SessionId, epoch: int, *, before: int | None = None, limit: int = 50
+    ) -> Operation[Page]:
+        """As `whole_page`, of what left the history when an epoch was opened."""
+        yield from self._check(session, limit)
+        return (yield from replaced_page(session, epoch, limit, before=before))
 
     @writing
     def pin(self, session: SessionId, message: MessageId, pinned: bool) -> Operation[None]:

@@ -31,8 +31,8 @@ from roost.store.turns import deltas_of
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to a session after a revision, and what the events name, as it is now. Where
-    events were already swept, or the reader comes from a future that was not kept (a backup was
-    restored), `complete` is false: read the session anew."""
+    events were already swept, there are very many, or the reader comes from a future that was not
+    kept (a backup was restored), `complete` is false: read the session anew."""
 
     session: Session
     complete: bool
@@ -45,6 +45,9 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 PAGE_BYTES = 1 << 20
 """A page ends with the message that makes it as long, however few they are."""
+CATCH_UP = 500
+"""The most revisions that a reader is told of one by one. Who was away for longer reads the session
+anew, which is less."""
 _END = 1 << 62
 
 
@@ -56,7 +59,7 @@ class Page(msgspec.Struct, frozen=True):
     turns: tuple[Turn, ...]
     calls: tuple[ToolCall, ...]
     approvals: tuple[Approval, ...]
-    older: bool = False
+    older: bool
 
 
 def newest(
@@ -72,20 +75,39 @@ def newest(
 
 def newest_page(session: SessionId, limit: int, *, before: int | None = None) -> Operation[Page]:
     messages = yield from newest(session, limit, before=before)
-    page = yield from page_of(session, messages)
-    if not messages:
-        return page
-    older = yield query("is_message_before", session=session, before=messages[0].position)
-    return msgspec.structs.replace(page, older=bool(older))
+    older = yield query("is_message_before", session=session, before=_first(messages))
+    return (yield from _page_of(session, messages, older=bool(older)))
 
 
-def page_of(session: SessionId, messages: tuple[Message, ...]) -> Operation[Page]:
+def replaced_page(
+    session: SessionId, epoch: int, limit: int, *, before: int | None = None
+) -> Operation[Page]:
+    """As `newest_page`, of what left the history when an epoch was opened."""
+    end = _END if before is None else before
+    rows = yield query(
+        "page_of_replaced", session=session, epoch=epoch, before=end, limit=limit, bytes=PAGE_BYTES
+    )
+    messages = messages_of(rows)[::-1]
+    first = _first(messages)
+    older = yield query("is_replaced_before", session=session, epoch=epoch, before=first)
+    return (yield from _page_of(session, messages, older=bool(older)))
+
+
+def _first(messages: tuple[Message, ...]) -> int:
+    return messages[0].position if messages else 0
+
+
+def _page_of(session: SessionId, messages: tuple[Message, ...], *, older: bool) -> Operation[Page]:
     asked = _calls_in(messages)
     turns = yield from _by_id("turns_by_id", session, _turns_in(messages))
     calls = yield from _by_id("tool_calls_by_id", session, asked)
     settled = yield from _by_id("settled_approvals", session, asked)
     return Page(
-        messages, tuple(turns_of(turns)), tuple(calls_of(calls)), tuple(approvals_of(settled))
+        messages,
+        tuple(turns_of(turns)),
+        tuple(calls_of(calls)),
+        tuple(approvals_of(settled)),
+        older,
     )
 
 
@@ -149,6 +171,8 @@ _decode_events = msgspec.json.Decoder(tuple[Event, ...]).decode
 
 def changes_since(user: UserId, session: SessionId, revision: int) -> Operation[Changes]:
     found = yield from load_session(user, session)
+    if not 0 <= found.revision - revision <= CATCH_UP:
+        return Changes(session=found, complete=False, recorded=())
     rows = every((yield query("events_since", session=session, revision=revision)), _EventsRow)
     recorded = tuple([Recorded(row.revision, row.at, _decode_events(row.body)) for row in rows])
     named = _Named([event for each in recorded for event in each.events])

@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import Locator, expect
 
-from roost.testing.models import fail, say
+from roost.testing.models import call, fail, say
 from tests.e2e.web.stage import Stage
 from tests.e2e.web.window import Window
 
@@ -92,3 +92,23 @@ async def test_what_a_compaction_replaced_is_one_click_away(stage: Stage) -> Non
     await window.scrolls_to(summarised, -100_000)
     await window.conversation.get_by_role("button", name="Show what it replaced").click()
     await expect(window.page.get_by_text(re.compile("Question 1:")).first).to_be_visible()
+
+
+async def test_what_was_cleared_is_read_from_its_end_to_its_beginning(stage: Stage) -> None:
+    steps = [{"items": [{"text": f"Look at oak {n}", "state": "doing"}]} for n in range(30)]
+    stage.plan(*[call("todo", step) for step in steps], say("No owl in any."))
+    window = Window(await stage.page())
+    await window.say("Is there an owl?")
+    await window.sees("No owl in any.")
+    await window.is_idle()
+    await window.say("/clear")
+    await window.sees_no("No owl in any.")
+    await window.button("Show panel").click()
+    await window.page.get_by_role("tab", name="Info").click()
+    panel = window.page.get_by_role("tabpanel")
+    await panel.get_by_role("button", name="Show what it replaced").click()
+    await expect(panel.get_by_text("No owl in any.")).to_be_visible()
+    await expect(panel.get_by_text("Is there an owl?")).to_have_count(0)
+    await panel.get_by_role("button", name="Show earlier").click()
+    await expect(panel.get_by_text("Is there an owl?")).to_be_visible()
+    await expect(panel.get_by_role("button", name="Show earlier")).to_have_count(0)

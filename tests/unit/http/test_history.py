@@ -77,7 +77,12 @@ async def test_cleared_history_can_be_read_and_brought_back(
     assert (await browser.get(f"{path}/messages"))["messages"] == []
     (cleared,) = (await browser.get(f"{path}/rewrites"))["rewrites"]
     replaced = await browser.get(f"{path}/rewrites/{cleared['epoch']}/replaced")
-    assert len(replaced["messages"]) == 2
+    assert (len(replaced["messages"]), replaced["older"]) == (2, False)
+    newest = await browser.get(f"{path}/rewrites/{cleared['epoch']}/replaced?limit=1")
+    assert (newest["messages"], newest["older"]) == (replaced["messages"][1:], True)
+    before = newest["messages"][0]["position"]
+    rest = await browser.get(f"{path}/rewrites/{cleared['epoch']}/replaced?before={before}")
+    assert (rest["messages"], rest["older"]) == (replaced["messages"][:1], False)
     assert (await browser.post(f"{path}/restore"))[0] == 200
     assert len((await browser.get(f"{path}/messages"))["messages"]) == 2
 

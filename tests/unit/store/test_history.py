@@ -12,6 +12,7 @@ from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolRes
 from roost.core.sessions import Parent
 from roost.core.turns import Step
 from roost.core.usage import Usage
+from roost.store import watching
 from roost.store.upkeep import DAY
 from roost.store.watching import PAGE_BYTES, Page
 from roost.testing.clock import FakeClock
@@ -127,6 +128,16 @@ async def test_since_says_when_it_can_not_tell_everything(
     assert not (await ada.history.since(session, 99)).complete, "of another life of the session"
 
 
+async def test_who_was_away_for_long_is_not_told_of_it_all(
+    ada: Driver, session: SessionId, turns: list[TurnId], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "CATCH_UP", 9)
+    told = await ada.history.since(session, 1)
+    assert (told.complete, len(told.recorded)) == (True, 9)
+    too_many = await ada.history.since(session, 0)
+    assert (too_many.complete, too_many.recorded, too_many.messages) == (False, (), ())
+
+
 async def test_pinned_message_is_read_as_one_and_let_go_again(
     ada: Driver, session: SessionId, turns: list[TurnId], clock: FakeClock
 ) -> None:
@@ -235,6 +246,30 @@ async def test_clear_begins_anew_under_the_same_id(
     ]
     await ada.history.restore(session, lease.token)
     assert await ada.live(session) == before
+
+
+async def test_what_was_replaced_is_read_page_by_page(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    before = [message.id for message in await ada.live(session)]
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    await ada.talk(session, "After that", "Yes.")
+    last = await ada.history.replaced(session, 1, limit=4)
+    assert ([message.id for message in last.messages], last.older) == (before[2:], True)
+    first = await ada.history.replaced(session, 1, before=last.messages[0].position, limit=4)
+    assert ([message.id for message in first.messages], first.older) == (before[:2], False)
+    nothing = await ada.history.replaced(session, 1, before=1)
+    assert (nothing.messages, nothing.older) == ((), False)
+
+
+async def test_what_was_replaced_and_is_long_comes_in_more_pages(
+    ada: Driver, session: SessionId
+) -> None:
+    await ada.talk(session, "Question", "x" * (2 * PAGE_BYTES))
+    await ada.compact(session)
+    last = await ada.history.replaced(session, 1)
+    assert ([message.role for message in last.messages], last.older) == (["assistant"], True)
 
 
 async def test_undo_can_be_taken_back_until_something_is_said(

@@ -343,7 +343,7 @@ export type Calls = {
   "PUT /api/sessions/{session}/messages/{message}/pin": { path: { session: string; message: string; }; query: undefined; body: undefined; answer: undefined; };
   "DELETE /api/sessions/{session}/messages/{message}/pin": { path: { session: string; message: string; }; query: undefined; body: undefined; answer: undefined; };
   "GET /api/sessions/{session}/rewrites": { path: { session: string; }; query: undefined; body: undefined; answer: Rewrites; };
-  "GET /api/sessions/{session}/rewrites/{epoch}/replaced": { path: { session: string; epoch: number; }; query: undefined; body: undefined; answer: Messages; };
+  "GET /api/sessions/{session}/rewrites/{epoch}/replaced": { path: { session: string; epoch: number; }; query: { before?: number | null; limit?: number; }; body: undefined; answer: Messages; };
   "POST /api/sessions/{session}/restore": { path: { session: string; }; query: undefined; body: undefined; answer: SessionView; };
   "POST /api/sessions/{session}/clear": { path: { session: string; }; query: undefined; body: undefined; answer: SessionView; };
   "POST /api/sessions/{session}/compact": { path: { session: string; }; query: undefined; body: Focus; answer: Compacted; };

@@ -14,6 +14,7 @@ export const common = {
   done: "Done",
   back: "Back",
   loading: "Loading",
+  earlier: "Show earlier",
   untitled: "New chat",
   toolsets: {
     chat: "Chat",

@@ -191,7 +191,8 @@ export const conversation = {
     summary: "The summary",
     undo: "Undo",
     undone: "The earlier messages are back.",
-    replaced: (number: number) => counted(number, "message"),
+    replaced: (number: number, more: boolean) =>
+      more ? `more than ${counted(number, "message")}` : counted(number, "message"),
     roles: { user: "You", assistant: "Roost", tool: "Tools", note: "Note" },
   },
   note: { continued: "Continued" },

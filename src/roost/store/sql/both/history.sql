@@ -31,11 +31,23 @@ ORDER BY m.position DESC;
 -- name: is_message_before
 SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND position < :before LIMIT 1;
 
--- name: replaced_messages
-SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
-WHERE session_id = :session AND gone = :epoch
-ORDER BY position;
+-- The same, of what left the history with an epoch.
+-- name: page_of_replaced
+WITH sized AS (
+    SELECT seq, position, octet_length(parts) AS size
+    FROM messages
+    WHERE session_id = :session AND gone = :epoch AND position < :before
+    ORDER BY position DESC LIMIT :limit
+), placed AS (
+    SELECT seq, sum(size) OVER (ORDER BY position DESC) - size AS above FROM sized
+)
+SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at, m.pinned
+FROM placed p JOIN messages m ON m.seq = p.seq
+WHERE p.above < :bytes
+ORDER BY m.position DESC;
+
+-- name: is_replaced_before
+SELECT 1 FROM messages WHERE session_id = :session AND gone = :epoch AND position < :before LIMIT 1;
 
 -- name: events_since
 SELECT revision, at, body FROM events

@@ -13,6 +13,7 @@ from roost.core.messages import ImagePart
 from roost.tools.base import ToolContext, ToolError, ToolOutput
 from roost.workspace.addresses import read_url
 from roost.workspace.browser import SCHEMES
+from roost.workspace.glance import title_of, titles_of
 from roost.workspace.tabs import Tabs
 
 if TYPE_CHECKING:
@@ -185,10 +186,11 @@ class Acting:
         return pages[tab - 1]
 
     async def _list(self) -> str:
-        current = self._tabs.current
+        current, pages = self._tabs.current, self._context.pages
+        named = zip(pages, await titles_of(pages), strict=True)
         lines = [
-            f"{'*' if page is current else ' '} {number}. {await _title(page)} {page.url[:500]}"
-            for number, page in enumerate(self._context.pages, 1)
+            f"{'*' if page is current else ' '} {number}. {title} {page.url[:500]}"
+            for number, (page, title) in enumerate(named, 1)
         ]
         return "\n".join([*taken(self._tabs), *lines]) or "There are no tabs."
 
@@ -237,7 +239,7 @@ class Acting:
         return page
 
     async def _head(self, page: "Page") -> str:
-        lines = [f"From {page.url[:2000]} ({await _title(page)})", *taken(self._tabs)]
+        lines = [f"From {page.url[:2000]} ({await title_of(page)})", *taken(self._tabs)]
         pages = self._context.pages
         if len(pages) > 1:
             lines.append(f"Tab {pages.index(page) + 1} of {len(pages)}.")
@@ -249,10 +251,6 @@ async def _happens(event: asyncio.Event, seconds: float) -> bool:
         async with asyncio.timeout(seconds):
             await event.wait()
     return event.is_set()
-
-
-async def _title(page: "Page") -> str:
-    return " ".join((await page.title()).split())[:200]
 
 
 def taken(tabs: Tabs) -> list[str]:
@@ -267,7 +265,8 @@ def _line(message: str) -> str:
 
 def _plain(message: str) -> str:
     """`Page.goto: net::ERR_X at https://... Call log: ...` in few words."""
-    return f"The page can't be opened: {_line(message.partition(' at ')[0].partition(': ')[2])}."
+    said = _line(message.partition(" at ")[0].partition(": ")[2]).rstrip(".")
+    return f"The page can't be opened: {said}."
 
 
 async def _found(page: "Page", ref: str) -> "Locator":

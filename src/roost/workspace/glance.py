@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class Onlooker:
 
 async def _tabs(current: "Page") -> tuple[TabView, ...]:
     pages = current.context.pages
-    titles = await asyncio.gather(*[_title(page) for page in pages])
+    titles = await titles_of(pages)
     return tuple(
         [
             TabView(page.url[:_URL], title, page is current)
@@ -66,7 +67,12 @@ async def _tabs(current: "Page") -> tuple[TabView, ...]:
     )
 
 
-async def _title(page: "Page") -> str:
+async def titles_of(pages: "Sequence[Page]") -> list[str]:
+    return await asyncio.gather(*[title_of(page) for page in pages])
+
+
+async def title_of(page: "Page") -> str:
+    """Nothing if it can't be had just now: the page goes elsewhere, or is stuck."""
     from playwright.async_api import Error
 
     with suppress(Error, TimeoutError):

@@ -1,5 +1,6 @@
 """The `browser` tool, called as an agent calls it, with a real Chromium."""
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator
@@ -13,9 +14,10 @@ from aiohttp import web
 from roost.core.ids import new_session_id
 from roost.core.messages import ImagePart
 from roost.tools.base import ToolError
+from roost.workspace import glance
 from roost.workspace.files.pictures import picture_of
 from roost.workspace.inside.trees import children
-from tests.browsing import Browsing, browsing, ref_of
+from tests.browsing import DEADLINE, Browsing, browsing, ref_of
 from tests.network import PUBLIC
 from tests.unit.tools.calling import written
 
@@ -38,8 +40,9 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bro
 
 
 @pytest.fixture
-def browser(shared: Browsing) -> Browsing:
-    """With a session of its own."""
+def browser(shared: Browsing, monkeypatch: pytest.MonkeyPatch) -> Browsing:
+    """With a session of its own, and time for titles on a busy machine too."""
+    monkeypatch.setattr(glance, "LOOK_SECONDS", DEADLINE)
     shared.session = new_session_id()
     shared.site.pages.clear()
     shared.site.asked.clear()
@@ -133,6 +136,22 @@ async def test_tabs(browser: Browsing) -> None:
     assert await browser("close") == "* 1. Two http://example.com/two"
     assert await browser("close") == "There are no tabs."
     assert await browser.refused("snapshot") == "No page is open: open one first."
+
+
+async def test_tab_that_is_stuck_is_listed_and_closed(
+    browser: Browsing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = await browser("open", url="http://example.com/")
+    await browser("click", ref=ref_of(page, "Another tab"))
+    await browser.seen('heading "Page two"')
+    stuck = asyncio.ensure_future(browser.evaluated("while (true) {}"))
+    monkeypatch.setattr(glance, "LOOK_SECONDS", 0.5)
+    async with asyncio.timeout(DEADLINE):
+        while not (await browser("tabs")).endswith("* 2.  http://example.com/two"):
+            pass  # it is not stuck yet
+    monkeypatch.setattr(glance, "LOOK_SECONDS", DEADLINE)
+    assert await browser("close") == "* 1. Birds http://example.com/"
+    await asyncio.gather(stuck, return_exceptions=True)
 
 
 async def test_sessions_have_nothing_in_common(browser: Browsing) -> None:

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.errors import DataFolderError, InvalidInput, StoreDamaged
+from roost.core.errors import ConfigError, DataFolderError, InvalidInput, StoreDamaged
 from roost.core.ids import BlobId
 from roost.core.messages import FilePart
 from roost.store.folder import BLOBS, DATABASE, KEY
+from roost.store.marks import tie
 from roost.store.sqlite.backup import backup
+from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.repair import check
 from tests.faults.ledger import Ledger
 from tests.faults.recount import recount
@@ -89,6 +91,35 @@ async def test_backup_never_replaces_anything(tmp_path: Path) -> None:
         backup(tmp_path / "data", tmp_path / "copy")
     assert {path.name for path in tmp_path.iterdir()} == {"data", "copy"}
     assert (tmp_path / "copy" / "precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [("CREATE TABLE notes (text)", "not one of Roost's"), ("SELECT 1", "Nothing to back up")],
+)
+def test_backup_of_what_is_no_store_says_so_and_leaves_nothing(
+    tmp_path: Path, sql: str, said: str
+) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    data.mkdir()
+    connection = Connection(str(data / DATABASE))
+    connection.rows(sql)
+    connection.close()
+    with pytest.raises(DataFolderError, match=said):
+        backup(data, copy)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+async def test_store_of_before_a_move_is_not_backed_up_as_if_it_were_the_newest(
+    tmp_path: Path,
+) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    async with opened(data) as store:
+        await populate(store)
+    tie(data, "another")
+    with pytest.raises(ConfigError, match="belongs to a store in PostgreSQL"):
+        backup(data, copy)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 async def test_backup_of_a_damaged_store_says_so_and_leaves_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ import msgspec
 
 from roost.core.errors import DataFolderError, InvalidInput
 from roost.store.folder import BLOBS, DATABASE, KEY, sync_file, sync_folder
+from roost.store.marks import refuse_if_tied
+from roost.store.migrations import Schema
 from roost.store.sqlite.connect import connect_reader, explained
+from roost.store.sqlite.schema import read_schema
 
 
 class Backup(msgspec.Struct, frozen=True):
@@ -27,9 +30,10 @@ def backup(folder: Path, destination: Path) -> Backup:
     Blobs are immutable and outlive the rows that name them, so those of the moment are all there
     after it. The copy gets its name when it is complete: half a backup never looks like one.
     """
+    refuse_if_tied(folder)
     source = folder / DATABASE
     if not source.exists():
-        raise DataFolderError("there is no store in it yet. Nothing to back up.", folder=folder)
+        raise _nothing_in(folder)
     if destination.exists():
         raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
     draft = destination.with_name(f".{destination.name}.unfinished")
@@ -49,6 +53,10 @@ def backup(folder: Path, destination: Path) -> Backup:
     return Backup(destination, size, sessions, missing)
 
 
+def _nothing_in(folder: Path) -> DataFolderError:
+    return DataFolderError("there is no store in it yet. Nothing to back up.", folder=folder)
+
+
 def _fill(draft: Path, folder: Path) -> tuple[int, int, int]:
     """How many sessions, and how many bytes, were copied, and how many blobs could not be."""
     sessions, blobs = _copy_database(folder / DATABASE, draft / DATABASE)
@@ -64,6 +72,8 @@ def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
     with explained(source):
         connection = connect_reader(source)
         try:
+            if read_schema(connection, source) == Schema():
+                raise _nothing_in(source.parent)
             connection.rows("VACUUM INTO ?", (str(target),))
         except apsw.FullError as error:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.clock import SystemClock
-from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned
+from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned, StoreTooNew
 from roost.core.facts import Learned, NewFact
 from roost.core.ids import BlobId, FactId, MessageId, SessionId, TurnId
 from roost.core.messages import Draft, FilePart, TextPart
@@ -18,9 +18,11 @@ from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, TurnEnd
 from roost.core.usage import Usage
 from roost.store.folder import DATABASE
+from roost.store.migrations import SCHEMA_VERSION
 from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.repair import Repair, check, repair
 from roost.store.sqlite.store import SqliteStore
+from tests.faults.migrator import NEXT, apply, made_up
 from tests.faults.recount import recount
 from tests.faults.scene import ATTACHMENT, SCOPE, TALK, USER, lease_of, opened, populate, rows_of
 
@@ -323,6 +325,18 @@ async def test_store_beyond_rescue_is_refused_and_left_as_it_was(
     assert contents(data) == before
     left = {path.name for path in data.iterdir()} - names
     assert left <= {f"{DATABASE}-wal", f"{DATABASE}-shm"}
+
+
+@pytest.mark.contract("D17")
+@pytest.mark.parametrize("minimum", [SCHEMA_VERSION, NEXT])
+async def test_damaged_store_of_a_newer_roost_is_left_to_that_one(data: Path, minimum: int) -> None:
+    apply(data / DATABASE, made_up(minimum=minimum))
+    middle_of("messages")(data)
+    before = contents(data)
+    with pytest.raises(StoreTooNew, match=r"needs a newer Roost .* Nothing was changed"):
+        repair(data, "0")
+    assert contents(data) == before
+    assert list(data.glob("damaged*")) == list(data.glob("rescued*")) == []
 
 
 async def test_two_repairs_in_one_second_keep_two_copies(data: Path) -> None:

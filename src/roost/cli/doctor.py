@@ -39,10 +39,10 @@ def mend(config: Config, out: Console) -> None:
             return
         result = repair.repair(config.data, __version__)
     except StoreDamaged as error:
-        raise StoreError("nothing in it can be read any more. Restore a backup.") from error
-    kept = ", ".join(f"{count} {what}" for what, count in result.kept.items())
+        raise StoreError("it is beyond repair, and left as it was. Restore a backup.") from error
+    kept = ", ".join(f"{count} {what}" for what, count in result.kept.items() if count)
     out.print(f"The store was repaired. As it was, it is kept in {result.copy}.")
-    out.print(f"  Kept  {kept}")
+    out.print(f"  Kept  {kept or 'nothing'}")
     for lost in result.lost or ["nothing"]:
         out.print(f"  Lost  {lost}")
     out.print()

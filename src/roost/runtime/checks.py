@@ -20,7 +20,9 @@ from roost.llm.providers import LOCAL, Providers, Target
 from roost.runtime.heartbeat import silence_of
 from roost.runtime.models import Models
 from roost.runtime.switchboard import Known, Switchboard
-from roost.store.migrations import SCHEMA_VERSION
+from roost.store.folder import is_foreign
+from roost.store.marks import refuse_if_tied
+from roost.store.migrations import SCHEMA_VERSION, Schema
 from roost.store.postgres.schema import look
 from roost.store.servers import KnownServer
 from roost.store.sqlite import repair
@@ -142,8 +144,10 @@ def data_folder(folder: Path) -> Iterator[Finding]:
     elif status.st_uid != os.geteuid():
         found = f"{folder} belongs to user {status.st_uid}, and this is user {os.geteuid()}"
         yield Finding("bad", subject, found, f"Run Roost as that user. {_OTHER_FOLDER}")
-    elif not os.access(folder, os.W_OK | os.X_OK):
+    elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield Finding("bad", subject, f"{folder} is not writable", f"Run `chmod 700 {folder}`.")
+    elif is_foreign(folder):
+        yield Finding("bad", subject, f"{folder} is not empty, and not Roost's", _OTHER_FOLDER)
     elif status.st_mode & 0o077:
         found = f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):04o})"
         yield Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")
@@ -185,11 +189,11 @@ def _database(address: StoreAddress, silence: float) -> Iterator[Finding]:
     except RoostError as error:
         yield Finding("bad", "Store", str(error), "Start the database, or correct ROOST_STORE.")
         return
-    if seen.version is None:
+    if seen.schema is None:
         yield Finding("good", "Store", f"{address}, nothing in it yet")
         return
     yield Finding("good", "Store", f"{address}, answers")
-    yield schema(seen.version)
+    yield schema(seen.schema)
     if seen.servers:
         yield servers(seen.servers, silence)
 
@@ -216,7 +220,8 @@ def _server(known: KnownServer, *, silent: bool) -> str:
 
 def _file(folder: Path) -> Iterator[Finding]:
     try:
-        version = repair.schema_version(folder)
+        refuse_if_tied(folder)
+        found = repair.schema_of(folder)
         problems = repair.check(folder)
     except RoostError as error:
         yield Finding("bad", "Store", str(error))
@@ -229,23 +234,24 @@ def _file(folder: Path) -> Iterator[Finding]:
             "; ".join(problems[:3]) + more,
             "Stop Roost and run `roost doctor --repair`; it makes a copy first.",
         )
-    elif version is None:
+    elif found is None:
         yield Finding("good", "Store", "none yet, made at the first start")
     else:
         yield Finding("good", "Store", "whole")
-        yield schema(version)
+        yield schema(found)
 
 
-def schema(version: int) -> Finding:
+def schema(found: Schema) -> Finding:
+    subject, version = "Schema", found.version
+    known = f"(this one knows {SCHEMA_VERSION})"
+    if found.minimum > SCHEMA_VERSION:
+        advice = "Upgrade Roost, or restore a backup made before the upgrade."
+        return Finding("bad", subject, f"{version}, needs a newer Roost {known}", advice)
     if version > SCHEMA_VERSION:
-        return Finding(
-            "warn",
-            "Schema",
-            f"{version}, written by a newer Roost (this one knows {SCHEMA_VERSION})",
-            "Upgrade Roost.",
-        )
+        words = f"{version}, written by a newer Roost {known}"
+        return Finding("warn", subject, words, "Upgrade Roost.")
     to_come = f", becomes {SCHEMA_VERSION} at the next start" if version < SCHEMA_VERSION else ""
-    return Finding("good", "Schema", f"{version}{to_come}")
+    return Finding("good", subject, f"{version}{to_come}")
 
 
 async def sandbox(config: Config) -> Finding:

@@ -44,7 +44,9 @@ def prepare(folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _refuse_if_foreign(folder)
+        if is_foreign(folder):
+            reason = "it is not empty, and not Roost's. Choose a new or an empty one with --data."
+            raise DataFolderError(reason, folder=folder)
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
@@ -56,12 +58,10 @@ def prepare(folder: Path) -> None:
         )
 
 
-def _refuse_if_foreign(folder: Path) -> None:
-    """Making a folder private would take it away from whoever else uses it."""
+def is_foreign(folder: Path) -> bool:
+    """Whether others have files in it: making it private would take it away from them."""
     names = {path.name for path in folder.iterdir()} - {"lost+found"}  # of a fresh file system
-    if names and names.isdisjoint({DATABASE, _LOCK, KEY}):
-        reason = "it is not empty, and not Roost's. Choose a new or an empty one with --data."
-        raise DataFolderError(reason, folder=folder)
+    return bool(names) and names.isdisjoint({DATABASE, _LOCK, KEY})
 
 
 def _reason(error: OSError) -> str:

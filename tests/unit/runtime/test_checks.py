@@ -9,7 +9,8 @@ from roost.core.config import Config, WorkspacesConfig
 from roost.core.settings import SandboxName
 from roost.runtime import checks
 from roost.runtime.checks import Finding
-from roost.store.migrations import SCHEMA_VERSION
+from roost.store.marks import tie
+from roost.store.migrations import SCHEMA_VERSION, Schema
 from roost.store.servers import KnownServer
 from tests.boxes import need
 
@@ -64,6 +65,13 @@ def test_folder_open_to_others_is_a_warning(tmp_path: Path) -> None:
     assert finding.advice == f"Run `chmod 700 {tmp_path}`."
 
 
+def test_folder_that_others_use_is_bad(tmp_path: Path) -> None:
+    (tmp_path / "holiday.jpg").touch()
+    finding = only(list(checks.data_folder(tmp_path)))
+    assert finding.state == "bad"
+    assert finding.found == f"{tmp_path} is not empty, and not Roost's"
+
+
 def test_folder_to_come_is_good(tmp_path: Path) -> None:
     finding = only(list(checks.data_folder(tmp_path / "a" / "b")))
     assert (finding.state, finding.found) == (
@@ -92,17 +100,25 @@ def test_missing_store_is_good(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "state", "found"),
+    ("version", "minimum", "state", "found"),
     [
-        (SCHEMA_VERSION, "good", f"{SCHEMA_VERSION}"),
-        (SCHEMA_VERSION - 1, "good", f"becomes {SCHEMA_VERSION} at the next start"),
-        (SCHEMA_VERSION + 1, "warn", "written by a newer Roost"),
+        (SCHEMA_VERSION, SCHEMA_VERSION, "good", f"{SCHEMA_VERSION}"),
+        (SCHEMA_VERSION - 1, 1, "good", f"becomes {SCHEMA_VERSION} at the next start"),
+        (SCHEMA_VERSION + 1, SCHEMA_VERSION, "warn", "written by a newer Roost"),
+        (SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, "bad", "needs a newer Roost"),
     ],
 )
-def test_schema_is_ours(version: int, state: str, found: str) -> None:
-    finding = checks.schema(version)
+def test_schema_is_ours(version: int, minimum: int, state: str, found: str) -> None:
+    finding = checks.schema(Schema(version, minimum))
     assert finding.state == state
     assert found in finding.found
+
+
+def test_file_of_before_a_move_is_bad(tmp_path: Path) -> None:
+    tie(tmp_path, "another")
+    finding = only(list(checks.store(Config(data=tmp_path))))
+    assert finding.state == "bad"
+    assert "belongs to a store in PostgreSQL" in finding.found
 
 
 def workspaces(tmp_path: Path, wanted: SandboxName) -> Config:

@@ -44,9 +44,9 @@ class Target:
     async def check(self, identity: str) -> Entry | None:
         """How far this store's move has come. It is refused where anything else is."""
         seen = await look(self.address)
-        if seen.version is None:
+        if seen.schema is None:
             return None
-        self._refuse_schema(seen.version, seen.servers)
+        self._refuse_schema(seen.schema.version, seen.servers)
         move = (await read_book(self._connection)).get("")
         if move is not None and move.checksum != identity:
             raise Conflict(f"Another store was moved to {self.address}. Choose another database.")

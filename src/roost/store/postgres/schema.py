@@ -103,7 +103,7 @@ class Seen(msgspec.Struct, frozen=True):
     """What can be seen of a store without opening it: its schema, if there is one, and its
     servers."""
 
-    version: int | None = None
+    schema: Schema | None = None
     servers: Sequence[KnownServer] = ()
 
 
@@ -122,7 +122,7 @@ async def _look(connection: Connection) -> Seen:
         return Seen()
     rows = await fetch(connection, dialect.load(server_clock=True)["known_servers"].sql)
     servers = msgspec.convert(rows, list[KnownServer], strict=False)
-    return Seen((await read_schema(connection)).version, servers)
+    return Seen(await read_schema(connection), servers)
 
 
 async def read_schema(connection: Connection) -> Schema:

@@ -4,13 +4,14 @@ import shutil
 import time
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from roost.core.clock import SystemClock
-from roost.core.errors import DataFolderError, StoreDamaged
+from roost.core.errors import DataFolderError, StoreDamaged, StoreTooNew
 from roost.store.folder import BLOBS, DATABASE, OwnerLock, sync_file, sync_folder, this_process
-from roost.store.migrations import load
-from roost.store.sqlite.connect import connect_reader, connect_writer, explained
+from roost.store.migrations import Schema, load
+from roost.store.sqlite.connect import Connection, connect_reader, connect_writer, explained
 from roost.store.sqlite.damage import problems_in
 from roost.store.sqlite.mend import mend
 from roost.store.sqlite.rescue import connect_damaged, copy_tables
@@ -37,14 +38,15 @@ def check(folder: Path) -> list[str]:
         return problems_in(path)
 
 
-def schema_version(folder: Path) -> int | None:
+def schema_of(folder: Path) -> Schema | None:
+    """What the store in a folder says of itself; None if it is not there yet."""
     path = folder / DATABASE
     if not path.exists():
         return None
     with explained(path):
         connection = connect_reader(path)
         try:
-            return read_schema(connection, path).version
+            return read_schema(connection, path)
         finally:
             connection.close()
 
@@ -53,7 +55,8 @@ def repair(folder: Path, version: str) -> Repair:
     """Copy the damaged files, read every row that can be read into a new store, put it in place.
 
     The search index is not copied: it is made again from the messages. If nothing can be read, or
-    anything goes wrong, all stays as it was.
+    anything goes wrong, all stays as it was. So does the store of a newer Roost: what this one does
+    not know would be lost.
     """
     path = folder / DATABASE
     if not path.exists():
@@ -79,10 +82,12 @@ def repair(folder: Path, version: str) -> Repair:
 def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
     for left_over in _files(target):
         left_over.unlink()
+    known = load("sqlite")
     damaged = connect_damaged(source)
     rescued = connect_writer(target)
     try:
-        migrate(rescued, load("sqlite"), SystemClock())
+        _refuse_if_newer(damaged, known[-1].version, source)
+        migrate(rescued, known, SystemClock())
         rescued.rows("pragma foreign_keys = off")
         rescued.rows("BEGIN")
         kept, lost = copy_tables(damaged, rescued)
@@ -96,6 +101,15 @@ def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
     if problems := problems_in(target):
         raise StoreDamaged(f"what was rescued does not fit together ({problems[0]})", path=source)
     return kept, lost
+
+
+def _refuse_if_newer(damaged: Connection, known: int, path: Path) -> None:
+    try:
+        ((version,),) = damaged.rows("SELECT max(version) FROM schema")
+    except apsw.Error:
+        return  # nobody can tell any more
+    if isinstance(version, int) and version > known:
+        raise StoreTooNew(path=path, version=version, minimum=version, known=known)
 
 
 def _copy_files(path: Path, copy: Path) -> None:

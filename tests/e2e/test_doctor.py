@@ -69,12 +69,26 @@ async def test_what_is_bad_comes_with_advice_and_exit_code_1(roost: Roost) -> No
     assert "1 of " in examined.out.splitlines()[-1]
 
 
-async def test_unwritable_data_folder_is_bad(roost: Roost) -> None:
+@pytest.mark.parametrize("mode", [0o500, 0o000])
+async def test_unwritable_data_folder_is_bad(roost: Roost, mode: int) -> None:
     data = roost.home / "data"
-    data.mkdir(mode=0o500)
+    data.mkdir(mode=mode)
     examined = await roost("doctor", "--data", str(data), ordinary=True)
     assert examined.code == 1
     assert rows(examined.out)["Data folder"] == ("bad", f"{data} is not writable")
+
+
+@pytest.mark.parametrize("data", ["closed", "closed/data"])
+async def test_folder_that_is_closed_to_this_user_is_no_surprise(roost: Roost, data: str) -> None:
+    (roost.home / "closed").mkdir(mode=0o000)
+    folder = str(roost.home / data)
+    examined = await roost("doctor", "--data", folder, ordinary=True)
+    assert rows(examined.out)["Data folder"][0] == "bad"
+    for command in (("doctor", "--repair"), ("backup", "copy"), ("run", "--port", "0")):
+        refused = await roost(*command, "--data", folder, ordinary=True)
+        assert refused.code == 1
+        assert refused.err.startswith(f"The data folder {folder} can't be used: ")
+        assert "permission denied" in refused.err.lower()
 
 
 @pytest.fixture

@@ -110,6 +110,13 @@ def test_backup_of_what_is_no_store_says_so_and_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+async def test_backup_under_an_impossible_name_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path / "data"):
+        pass
+    with pytest.raises(DataFolderError, match="The backup was not made"):
+        backup(tmp_path / "data", tmp_path / ("x" * 300))
+
+
 async def test_store_of_before_a_move_is_not_backed_up_as_if_it_were_the_newest(
     tmp_path: Path,
 ) -> None:

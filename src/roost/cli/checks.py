@@ -52,7 +52,7 @@ def examine(
     yield from folder
     yield free_disk(shutil.disk_usage(nearest(config.data)).free)
     owner = None
-    if config.data.is_dir() and all(finding.state != "bad" for finding in folder):
+    if all(finding.state != "bad" for finding in folder) and config.data.is_dir():
         yield from store(config)
         owner = holder(config.data)
         yield held_by(owner)

@@ -202,9 +202,18 @@ def export(
         _write_new(file, data)
         out.print(f"Wrote {session} to {file}.")
 
-    if file is not None and file.exists():
-        raise InvalidInput(f"{file} exists. Choose a new name.")
+    if file is not None:
+        _refuse_if_taken(file)
     work_on(settings, work)
+
+
+def _refuse_if_taken(file: Path) -> None:
+    try:
+        taken = file.exists()
+    except OSError as error:
+        raise _refused(file, "written", error) from error
+    if taken:
+        raise InvalidInput(f"{file} exists. Choose a new name.")
 
 
 def _write_new(file: Path, data: bytes) -> None:
@@ -213,8 +222,12 @@ def _write_new(file: Path, data: bytes) -> None:
             file.chmod(0o600)
             opened.write(data)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InvalidInput(f"{file} can't be written: {reason}.") from error
+        raise _refused(file, "written", error) from error
+
+
+def _refused(file: Path, what: Literal["read", "written"], error: OSError) -> InvalidInput:
+    reason = (error.strerror or str(error)).lower()
+    return InvalidInput(f"{file} can't be {what}: {reason}.")
 
 
 @sessions.command(name="import")
@@ -238,5 +251,4 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InvalidInput(f"{file} can't be read: {reason}.") from error
+        raise _refused(file, "read", error) from error

@@ -1,7 +1,6 @@
 """Seals secrets at rest with a key that is not in the database."""
 
 import base64
-import binascii
 import contextlib
 import hashlib
 import os
@@ -13,7 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from roost.core.errors import ConfigError, DataFolderError, StoreError
-from roost.store.folder import KEY, sync_folder
+from roost.store.folder import KEY, is_there, sync_folder
 
 VARIABLE = "ROOST_SECRET_KEY"
 _NONCE = 12
@@ -49,6 +48,11 @@ def _context(owner: str, name: str) -> bytes:
     return f"{owner}\x00{name}".encode()
 
 
+def has_key(folder: Path, environ: Mapping[str, str]) -> bool:
+    """Whether there is one, for those who only look: `load_key` would make it."""
+    return bool(environ.get(VARIABLE)) or is_there(folder / KEY)
+
+
 def load_key(folder: Path, environ: Mapping[str, str]) -> bytes:
     """The key from the environment, else from its file, which is made on first use."""
     if given := environ.get(VARIABLE):
@@ -59,13 +63,13 @@ def load_key(folder: Path, environ: Mapping[str, str]) -> bytes:
             _create(path)
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
-        return _decode(path.read_text(), str(path))
+        return _decode(path.read_text(errors="replace"), str(path))
     except OSError as error:
         raise DataFolderError(f"{path}: {error.strerror}.", folder=folder) from error
 
 
 def _decode(text: str, source: str) -> bytes:
-    with contextlib.suppress(binascii.Error):
+    with contextlib.suppress(ValueError):
         key = base64.b64decode(text.strip(), validate=True)
         if len(key) == 32:
             return key

@@ -64,6 +64,14 @@ def is_foreign(folder: Path) -> bool:
     return bool(names) and names.isdisjoint({DATABASE, _LOCK, KEY})
 
 
+def is_there(path: Path) -> bool:
+    """Whether a data folder has this file. The folder may be closed to this user."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise DataFolderError(_reason(error), folder=path.parent) from error
+
+
 def _reason(error: OSError) -> str:
     return f"{(error.strerror or str(error)).lower()}. Choose another with --data."
 

@@ -121,9 +121,10 @@ def test_what_makes_no_sense_is_refused(desk: Desk, words: tuple[str, ...], said
     assert said in desk.ask("sessions", *words, code=2)
 
 
-def test_export_into_no_folder_is_refused(desk: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["no/where", "x" * 300])
+def test_export_into_no_folder_is_refused(desk: Desk, tmp_path: Path, name: str) -> None:
     (session,) = talked(desk)
-    nowhere = str(tmp_path / "no" / "where")
+    nowhere = str(tmp_path / name)
     assert "can't be written" in desk.ask("sessions", "export", session, nowhere, code=2)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.core.errors import ConfigError, DataFolderError, StoreError
-from roost.store.cipher import VARIABLE, Cipher, load_key
+from roost.store.cipher import VARIABLE, Cipher, has_key, load_key
 from roost.store.folder import KEY
 
 cipher = Cipher(b"k" * 32)
@@ -55,6 +55,20 @@ def test_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [KEY]
 
 
+def test_key_file_that_is_no_text_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / KEY).write_bytes(b"\xff" * 44)
+    with pytest.raises(ConfigError, match=KEY):
+        load_key(tmp_path, {})
+
+
+def test_looking_for_a_key_makes_none(tmp_path: Path) -> None:
+    assert not has_key(tmp_path, {VARIABLE: ""})
+    assert list(tmp_path.iterdir()) == []
+    assert has_key(tmp_path, {VARIABLE: "given"})
+    load_key(tmp_path, {})
+    assert has_key(tmp_path, {})
+
+
 def test_key_file_that_others_can_read_is_made_private(tmp_path: Path) -> None:
     load_key(tmp_path, {})
     (tmp_path / KEY).chmod(0o644)
@@ -68,7 +82,9 @@ def test_key_from_the_environment_goes_first_and_writes_no_file(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["short", "!" * 44, base64.b64encode(b"x" * 31).decode()])
+@pytest.mark.parametrize(
+    "text", ["short", "!" * 44, "\u043a" * 44, base64.b64encode(b"x" * 31).decode()]
+)
 def test_key_that_is_none_is_refused_by_where_it_stands(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=VARIABLE):
         load_key(tmp_path, {VARIABLE: text})

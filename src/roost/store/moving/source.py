@@ -10,8 +10,8 @@ import msgspec
 
 from roost.core.errors import Conflict, DataFolderError, StoreUnavailable
 from roost.store.blobs import CHUNK
-from roost.store.cipher import VARIABLE, Cipher, load_key
-from roost.store.folder import BLOBS, DATABASE, KEY, OwnerLock, this_process
+from roost.store.cipher import VARIABLE, Cipher, has_key, load_key
+from roost.store.folder import BLOBS, DATABASE, KEY, OwnerLock, is_there, this_process
 from roost.store.migrations import SCHEMA_VERSION, load
 from roost.store.moving.tables import PIECES, Table
 from roost.store.operations import Row, SqlValue
@@ -103,9 +103,9 @@ def _storable(value: SqlValue) -> SqlValue:
 def opened(folder: Path, environ: Mapping[str, str], version: str) -> Generator[Source]:
     """Take the folder, and look whether what is in it can be moved."""
     path = folder / DATABASE
-    if not path.exists():
+    if not is_there(path):
         raise DataFolderError("there is no store in it. Nothing to move.", folder=folder)
-    if VARIABLE not in environ and not (folder / KEY).exists():
+    if not has_key(folder, environ):
         reason = f"its {KEY} is missing. Put it back, or set {VARIABLE} as for the server."
         raise DataFolderError(reason, folder=folder)
     lock = OwnerLock(folder, this_process(version, round(time.time() * 1000)))

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from roost.core.errors import DataFolderError, InvalidInput
-from roost.store.folder import BLOBS, DATABASE, KEY, sync_file, sync_folder
+from roost.store.folder import BLOBS, DATABASE, KEY, is_there, sync_file, sync_folder
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import connect_reader, explained
@@ -32,12 +32,12 @@ def backup(folder: Path, destination: Path) -> Backup:
     """
     refuse_if_tied(folder)
     source = folder / DATABASE
-    if not source.exists():
+    if not is_there(source):
         raise _nothing_in(folder)
-    if destination.exists():
-        raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
     draft = destination.with_name(f".{destination.name}.unfinished")
     try:
+        if destination.exists():
+            raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
         destination.parent.mkdir(parents=True, exist_ok=True)
         # Of an earlier try that was killed.
         shutil.rmtree(draft, ignore_errors=True)

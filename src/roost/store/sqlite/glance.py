@@ -8,9 +8,9 @@ from typing import TypeVar
 from roost.core.clock import SystemClock
 from roost.core.errors import StoreError
 from roost.store import statements
-from roost.store.cipher import VARIABLE, Cipher, load_key
+from roost.store.cipher import Cipher, has_key, load_key
 from roost.store.figures import CommitFigures
-from roost.store.folder import DATABASE, KEY
+from roost.store.folder import DATABASE, is_there
 from roost.store.operations import Operation
 from roost.store.sqlite.readers import Readers
 from roost.store.users import SERVER, Secrets, Settings
@@ -28,8 +28,7 @@ class Glance:
 @contextmanager
 def glance(folder: Path, environ: Mapping[str, str]) -> Generator[Glance | None]:
     """None where nothing is stored yet, or nothing could be sealed."""
-    has_key = VARIABLE in environ or (folder / KEY).exists()
-    if not has_key or not (folder / DATABASE).exists():
+    if not has_key(folder, environ) or not is_there(folder / DATABASE):
         yield None
         return
     cipher = Cipher(load_key(folder, environ))

@@ -9,7 +9,15 @@ import msgspec
 
 from roost.core.clock import SystemClock
 from roost.core.errors import DataFolderError, StoreDamaged, StoreTooNew
-from roost.store.folder import BLOBS, DATABASE, OwnerLock, sync_file, sync_folder, this_process
+from roost.store.folder import (
+    BLOBS,
+    DATABASE,
+    OwnerLock,
+    is_there,
+    sync_file,
+    sync_folder,
+    this_process,
+)
 from roost.store.migrations import Schema, load
 from roost.store.sqlite.connect import Connection, connect_reader, connect_writer, explained
 from roost.store.sqlite.damage import problems_in
@@ -32,7 +40,7 @@ class Repair(msgspec.Struct, frozen=True):
 def check(folder: Path) -> list[str]:
     """Problems of the store in a folder; none if it is fine, or not there yet."""
     path = folder / DATABASE
-    if not path.exists():
+    if not is_there(path):
         return []
     with explained(path):
         return problems_in(path)
@@ -41,7 +49,7 @@ def check(folder: Path) -> list[str]:
 def schema_of(folder: Path) -> Schema | None:
     """What the store in a folder says of itself; None if it is not there yet."""
     path = folder / DATABASE
-    if not path.exists():
+    if not is_there(path):
         return None
     with explained(path):
         connection = connect_reader(path)
@@ -59,7 +67,7 @@ def repair(folder: Path, version: str) -> Repair:
     not know would be lost.
     """
     path = folder / DATABASE
-    if not path.exists():
+    if not is_there(path):
         raise DataFolderError("there is no store in it. Nothing to repair.", folder=folder)
     lock = OwnerLock(folder, this_process(version, SystemClock().now()))
     copy = _free_name(folder / time.strftime("damaged-%Y%m%d-%H%M%S"))

@@ -9,8 +9,10 @@ import pytest
 from roost.core.clock import SystemClock
 from roost.store.folder import DATABASE
 from roost.store.leases import session_lease
+from roost.store.migrations import SCHEMA_VERSION
 from roost.store.sqlite.connect import connect_reader
 from roost.store.sqlite.repair import check
+from roost.store.sqlite.schema import read_schema
 from roost.store.sqlite.store import open_store
 from roost.testing import faults
 from tests.faults.ledger import Ledger
@@ -25,16 +27,18 @@ REACHED = {place for place in faults.PLACES if not place.startswith(ELSEWHERE)}
 
 
 def settle(folder: Path, ledger: Ledger, *, everything: bool) -> list[str]:
-    """Compare before anyone opens the store again: what is on disk is what the dead one left."""
+    """Compare and recount before anyone opens the store again: what is on disk is what the dead one
+    left."""
     path = folder / DATABASE
     unborn = path.with_name(f"{DATABASE}-journal").exists()
     if not path.exists() or path.stat().st_size == 0 or unborn:
         return []
     connection = connect_reader(path)
     try:
-        if not connection.rows("SELECT 1 FROM sqlite_schema WHERE name = 'schema'"):
+        if read_schema(connection, path).version < SCHEMA_VERSION:
             return []
-        return ledger.settle(connection, everything=everything)
+        problems = ledger.settle(connection, everything=everything)
+        return [*problems, *check(folder), *recount(folder)]
     finally:
         connection.close()
 

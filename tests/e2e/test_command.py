@@ -40,8 +40,8 @@ async def test_mistake_is_explained_in_one_line(
 
 
 async def test_defect_is_logged_with_its_traceback(roost: Roost) -> None:
-    roost.environ["ROOST_FAULTS"] = "no.such.place=fail"
-    failed = await roost("doctor")
+    roost.environ["ROOST_FAULTS"] = "store.migrate.before=fail"
+    failed = await roost("run", "--port", "0")
     assert (failed.code, failed.out) == (1, "")
     record, message = failed.err.splitlines()
     assert "Traceback" in json.loads(record)["exception"]

@@ -7,10 +7,13 @@ Arm them in the process with `failing(...)`, or in a child through the environme
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from roost.core.errors import ConfigError
 
 Action = Literal["kill", "fail"]
 
@@ -94,6 +97,9 @@ def arm_from_environment(environ: Mapping[str, str]) -> None:
     for item in filter(None, environ.get("ROOST_FAULTS", "").split(",")):
         place, _, what = item.partition("=")
         action, _, nth = what.partition(":")
-        if action not in ("kill", "fail"):
-            raise ValueError(f"ROOST_FAULTS: {item!r} should read place=kill:N or place=fail:N")
-        _arm(place, action, int(nth or 1))
+        if action not in ("kill", "fail") or not re.fullmatch(r"([1-9]\d*)?", nth):
+            raise ConfigError(f"ROOST_FAULTS: {item!r} should read place=kill:N or place=fail:N.")
+        try:
+            _arm(place, action, int(nth or 1))
+        except ValueError as error:
+            raise ConfigError(f"ROOST_FAULTS: {error}.") from error

@@ -36,7 +36,8 @@ from roost.runtime.checks import (
     store,
 )
 from roost.runtime.checks import model as model_found
-from roost.store.folder import Owner, holder
+from roost.store.cipher import VARIABLE, has_key, read_key
+from roost.store.folder import DATABASE, KEY, Owner, holder
 from roost.wiring import known_channels, known_models
 
 _READY_SECONDS = 5.0
@@ -54,6 +55,7 @@ def examine(
     owner = None
     if all(finding.state != "bad" for finding in folder) and config.data.is_dir():
         yield from store(config)
+        yield secret_key(config.data, environ)
         owner = holder(config.data)
         yield held_by(owner)
         if owner is not None and owner.address is not None:
@@ -64,6 +66,21 @@ def examine(
     for name, channel in uvloop.run(known_channels(config, environ)).items():
         if channel.paused == "no":
             yield uvloop.run(channel_found(name, channel))
+
+
+def secret_key(folder: Path, environ: Mapping[str, str]) -> Finding:
+    """What the keys of providers and the tokens of channels are sealed with."""
+    subject = "Secret key"
+    if has_key(folder, environ):
+        try:
+            read_key(folder, environ)
+        except RoostError as error:
+            return Finding("bad", subject, str(error), "Put the right one back.")
+        return Finding("good", subject, VARIABLE if environ.get(VARIABLE) else KEY)
+    if not (folder / DATABASE).exists():
+        return Finding("good", subject, "none yet, made at the first start")
+    advice = f"Put it back, or set {VARIABLE}: what was sealed with it can't be opened otherwise."
+    return Finding("warn", subject, f"{KEY} is missing", advice)
 
 
 async def channel_found(name: str, config: ChannelConfig) -> Finding:

@@ -55,17 +55,31 @@ def has_key(folder: Path, environ: Mapping[str, str]) -> bool:
 
 def load_key(folder: Path, environ: Mapping[str, str]) -> bytes:
     """The key from the environment, else from its file, which is made on first use."""
+    path = folder / KEY
+    try:
+        if not environ.get(VARIABLE):
+            if not path.exists():
+                _create(path)
+            if path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return read_key(folder, environ)
+
+
+def read_key(folder: Path, environ: Mapping[str, str]) -> bytes:
+    """The key that is there already; nothing is changed."""
     if given := environ.get(VARIABLE):
         return _decode(given, VARIABLE)
     path = folder / KEY
     try:
-        if not path.exists():
-            _create(path)
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
         return _decode(path.read_text(errors="replace"), str(path))
     except OSError as error:
-        raise DataFolderError(f"{path}: {error.strerror}.", folder=folder) from error
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, error: OSError) -> DataFolderError:
+    return DataFolderError(f"{path}: {error.strerror}.", folder=path.parent)
 
 
 def _decode(text: str, source: str) -> bytes:

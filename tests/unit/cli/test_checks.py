@@ -5,7 +5,8 @@ from pathlib import Path
 from roost.cli import checks
 from roost.core.config import Config
 from roost.http.server import bind
-from roost.store.folder import Owner
+from roost.store.cipher import VARIABLE, load_key
+from roost.store.folder import DATABASE, KEY, Owner
 from tests import ports
 
 OWNER = Owner(
@@ -49,6 +50,26 @@ def test_port_of_our_own_server_is_good() -> None:
 
 def test_unusable_address_is_bad() -> None:
     assert checks.port("192.0.2.1", 7667, None).state == "bad"
+
+
+def test_secret_key_that_can_not_be_used_is_bad(tmp_path: Path) -> None:
+    assert checks.secret_key(tmp_path, {}).state == "good"
+    load_key(tmp_path, {})
+    assert checks.secret_key(tmp_path, {}).found == KEY
+    (tmp_path / KEY).write_text("spilled\n")
+    (tmp_path / KEY).chmod(0o644)
+    assert checks.secret_key(tmp_path, {}).state == "bad"
+    assert (tmp_path / KEY).stat().st_mode & 0o777 == 0o644
+    assert checks.secret_key(tmp_path, {VARIABLE: "short"}).state == "bad"
+    assert checks.secret_key(tmp_path, {VARIABLE: "a" * 43 + "="}).found == VARIABLE
+
+
+def test_secret_key_that_is_lost_is_missed_and_not_made_anew(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).touch()
+    finding = checks.secret_key(tmp_path, {})
+    assert finding.state == "warn"
+    assert finding.found == f"{KEY} is missing"
+    assert not (tmp_path / KEY).exists()
 
 
 async def test_model_whose_provider_is_away_is_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from roost.core.clock import SystemClock
 from roost.core.errors import StoreError
 from roost.store import statements
-from roost.store.cipher import Cipher, has_key, load_key
+from roost.store.cipher import Cipher, has_key, read_key
 from roost.store.figures import CommitFigures
 from roost.store.folder import DATABASE, is_there
 from roost.store.operations import Operation
@@ -31,7 +31,7 @@ def glance(folder: Path, environ: Mapping[str, str]) -> Generator[Glance | None]
     if not has_key(folder, environ) or not is_there(folder / DATABASE):
         yield None
         return
-    cipher = Cipher(load_key(folder, environ))
+    cipher = Cipher(read_key(folder, environ))
     readers = Readers(folder / DATABASE, statements.load("sqlite"), SystemClock())
     try:
         yield Glance(readers, cipher)

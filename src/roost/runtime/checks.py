@@ -20,7 +20,7 @@ from roost.llm.providers import LOCAL, Providers, Target
 from roost.runtime.heartbeat import silence_of
 from roost.runtime.models import Models
 from roost.runtime.switchboard import Known, Switchboard
-from roost.store.folder import is_foreign
+from roost.store.folder import is_dangling, is_foreign
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import SCHEMA_VERSION, Schema
 from roost.store.postgres.schema import look
@@ -134,7 +134,11 @@ def data_folder(folder: Path) -> Iterator[Finding]:
     try:
         status = folder.stat()
     except FileNotFoundError:
-        yield _folder_to_come(folder)
+        if is_dangling(folder):
+            found = f"{folder} is a link to a folder that is not there"
+            yield Finding("bad", subject, found, _OTHER_FOLDER)
+        else:
+            yield _folder_to_come(folder)
         return
     except OSError as error:
         yield Finding("bad", subject, f"{folder}: {error.strerror}", _OTHER_FOLDER)

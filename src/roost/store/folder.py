@@ -43,6 +43,8 @@ def prepare(folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
+        if is_dangling(folder):
+            raise FileNotFoundError(errno.ENOENT, "it is a link to a folder that is not there")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if is_foreign(folder):
             reason = "it is not empty, and not Roost's. Choose a new or an empty one with --data."
@@ -56,6 +58,11 @@ def prepare(folder: Path) -> None:
             "this user may not write there. Change its permissions, or choose another with --data.",
             folder=folder,
         )
+
+
+def is_dangling(folder: Path) -> bool:
+    """Whether it is a link that leads nowhere, as to a disk that is not mounted."""
+    return folder.is_symlink() and not folder.exists()
 
 
 def is_foreign(folder: Path) -> bool:

@@ -65,6 +65,13 @@ def test_folder_open_to_others_is_a_warning(tmp_path: Path) -> None:
     assert finding.advice == f"Run `chmod 700 {tmp_path}`."
 
 
+def test_link_that_leads_nowhere_is_bad(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(tmp_path / "not mounted")
+    finding = only(list(checks.data_folder(tmp_path / "data")))
+    assert finding.state == "bad"
+    assert "a link to a folder that is not there" in finding.found
+
+
 def test_folder_that_others_use_is_bad(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").touch()
     finding = only(list(checks.data_folder(tmp_path)))

@@ -23,6 +23,14 @@ def test_folder_is_made_private(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
+def test_link_that_leads_nowhere_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(tmp_path / "not mounted")
+    with pytest.raises(DataFolderError, match="it is a link to a folder that is not there"):
+        prepare(tmp_path / "data")
+    (tmp_path / "not mounted").mkdir()
+    prepare(tmp_path / "data")
+
+
 def test_folder_of_somebody_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "holiday.jpg").touch()

@@ -14,7 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.errors import ConfigError, DataFolderError, InvalidInput, StoreDamaged
+from roost.core.errors import (
+    BackupFailed,
+    ConfigError,
+    DataFolderError,
+    InvalidInput,
+    StoreDamaged,
+)
 from roost.core.ids import BlobId
 from roost.core.messages import FilePart
 from roost.store.folder import BLOBS, DATABASE, KEY
@@ -113,8 +119,19 @@ def test_backup_of_what_is_no_store_says_so_and_leaves_nothing(
 async def test_backup_under_an_impossible_name_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path / "data"):
         pass
-    with pytest.raises(DataFolderError, match="The backup was not made"):
+    with pytest.raises(BackupFailed, match=r"was not made: .*: file name too long"):
         backup(tmp_path / "data", tmp_path / ("x" * 300))
+
+
+async def test_file_that_can_not_be_copied_is_named(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    async with opened(data):
+        pass
+    (data / KEY).unlink()
+    (data / KEY).mkdir()
+    with pytest.raises(BackupFailed, match=f"The backup {copy} was not made: {data / KEY}: is a"):
+        backup(data, copy)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 async def test_store_of_before_a_move_is_not_backed_up_as_if_it_were_the_newest(
@@ -162,7 +179,7 @@ async def test_backup_to_a_full_disk_leaves_nothing(
             await store.settings.put("large", "x" * (2 << 20))
         else:
             await store.of(USER).blobs.put_bytes(b"x" * (2 << 20), "text/plain")
-    with pytest.raises(DataFolderError, match=r"No space left .* The backup was not made"):
+    with pytest.raises(BackupFailed, match=r"was not made: .*no space left .* Nothing is left"):
         backup(tmp_path / "data", small_disk / "copy")
     assert list(small_disk.iterdir()) == []
 

@@ -57,6 +57,7 @@ RoostError
     ├── StoreDamaged        its integrity check fails
     ├── StoreFull           no room is left on the disk
     ├── StoreUnavailable    the operating system refused a read or a write
+    ├── BackupFailed        it could not be copied
     └── StoreClosed
 """
 
@@ -336,6 +337,10 @@ class StoreFull(StoreError):
 class StoreUnavailable(StoreError):
     """The store {path} could not be read or written: {detail}. Nothing of this request was
     confirmed; it is safe to try again."""
+
+
+class BackupFailed(StoreError):
+    """The backup {path} was not made: {detail}. Nothing is left of it."""
 
 
 class StoreClosed(StoreError):

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from roost.core.errors import DataFolderError, InvalidInput
+from roost.core.errors import BackupFailed, DataFolderError, InvalidInput
 from roost.store.folder import BLOBS, DATABASE, KEY, is_there, sync_file, sync_folder
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import Schema
@@ -46,8 +46,9 @@ def backup(folder: Path, destination: Path) -> Backup:
         draft.rename(destination)
         sync_folder(destination.parent)
     except OSError as error:
-        reason = f"{error.strerror or error}. The backup was not made."
-        raise DataFolderError(reason, folder=destination) from error
+        reason = (error.strerror or str(error)).lower()
+        where = f"{error.filename}: " if error.filename else ""
+        raise BackupFailed(where + reason, path=destination) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return Backup(destination, size, sessions, missing)

@@ -91,6 +91,16 @@ async def test_folder_that_is_closed_to_this_user_is_no_surprise(roost: Roost, d
         assert "permission denied" in refused.err.lower()
 
 
+@pytest.mark.parametrize("name", ["owner.lock", "roost.db", "secret.key", "blobs"])
+async def test_files_of_another_user_are_named(roost: Roost, database: Path, name: str) -> None:
+    """As after a start with sudo."""
+    (database.parent / name).chmod(0o000)
+    examined = await roost("doctor", ordinary=True)
+    state, found = rows(examined.out)["Data folder"]
+    assert (examined.code, state) == (1, "bad")
+    assert found == f"{database.parent} has files that this user may not use: {name}"
+
+
 @pytest.fixture
 async def database(roost: Roost) -> Path:
     """The file of a server that has run."""

@@ -115,6 +115,7 @@ async def test_folder_that_can_not_be_made_is_refused_with_a_reason(tmp_path: Pa
         (DATABASE, 0o400, "StoreUnavailable"),
         (DATABASE, 0, "StoreUnavailable"),
         (KEY, 0, "DataFolderError"),
+        ("owner.lock", 0, "DataFolderError"),
         (BLOBS, 0, "DataFolderError"),
     ],
 )
@@ -127,5 +128,6 @@ async def test_unusable_file_inside_is_refused_with_a_reason(
     with opening("--ordinary", str(tmp_path)) as (_, said):
         assert said.startswith(f"{refusal}: ")
         assert str(tmp_path) in said
+        assert name in said
     (tmp_path / name).chmod(0o700)
     assert recount(tmp_path) == []

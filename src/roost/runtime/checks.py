@@ -20,7 +20,7 @@ from roost.llm.providers import LOCAL, Providers, Target
 from roost.runtime.heartbeat import silence_of
 from roost.runtime.models import Models
 from roost.runtime.switchboard import Known, Switchboard
-from roost.store.folder import is_dangling, is_foreign
+from roost.store.folder import closed_to_us, is_dangling, is_foreign
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import SCHEMA_VERSION, Schema
 from roost.store.postgres.schema import look
@@ -152,6 +152,10 @@ def data_folder(folder: Path) -> Iterator[Finding]:
         yield Finding("bad", subject, f"{folder} is not writable", f"Run `chmod 700 {folder}`.")
     elif is_foreign(folder):
         yield Finding("bad", subject, f"{folder} is not empty, and not Roost's", _OTHER_FOLDER)
+    elif closed := closed_to_us(folder):
+        found = f"{folder} has files that this user may not use: {', '.join(closed)}"
+        advice = f"As root: `chown -R {os.geteuid()} {folder}; chmod -R u+rwX {folder}`."
+        yield Finding("bad", subject, found, advice)
     elif status.st_mode & 0o077:
         found = f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):04o})"
         yield Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")

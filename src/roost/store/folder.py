@@ -71,6 +71,13 @@ def is_foreign(folder: Path) -> bool:
     return bool(names) and names.isdisjoint({DATABASE, _LOCK, KEY})
 
 
+def closed_to_us(folder: Path) -> list[str]:
+    """What a start has to open in it and this user may not, as after a start by another user."""
+    names = (_LOCK, DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", KEY, BLOBS)
+    paths = [path for name in names if (path := folder / name).exists()]
+    return [path.name for path in paths if not os.access(path, os.R_OK | os.W_OK)]
+
+
 def is_there(path: Path) -> bool:
     """Whether a data folder has this file. The folder may be closed to this user."""
     try:
@@ -93,7 +100,7 @@ class OwnerLock:
             # Never unlinked: a new file under the same name would be a second lock.
             self._file = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise DataFolderError(_reason(error), folder=folder) from error
+            raise DataFolderError(f"its {_LOCK}: {_reason(error)}", folder=folder) from error
         if not _take(self._file):
             holder = _read(self._file)
             os.close(self._file)

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from roost import __version__
 from roost.cli import terminal
+from roost.cli.user import sign_in_url
 from roost.client.place import left_in
 from roost.core.config import Config
 from roost.core.keys import Key
@@ -46,15 +47,7 @@ async def _run(
 
             def ready() -> None:
                 roost.store.announce(where)
-                out.print(f"Roost {__version__}")
-                out.print(f"  Address  {where}", soft_wrap=True)
-                out.print(f"  Data     {config.data}", soft_wrap=True)
-                if config.store is not None:
-                    out.print(f"  Store    {config.store}", soft_wrap=True)
-                if link is not None:
-                    said = f"  Sign in  {where}/sign-in#{link.reveal()}"
-                    out.print(said, soft_wrap=True, markup=False, highlight=False)
-                out.print("Stop with Ctrl-C.")
+                _greet(config, where, link, out)
 
             # Before anybody is told where to go: who finds the address finds the credential.
             with left:
@@ -68,6 +61,17 @@ async def _run(
                 )
     out.print("Stopped.")
     terminal.leave_if_stuck()
+
+
+def _greet(config: Config, where: str, link: Key | None, out: Console) -> None:
+    out.print(f"Roost {__version__}")
+    out.print(f"  Address  {where}")
+    out.print(f"  Data     {config.data}")
+    if config.store is not None:
+        out.print(f"  Store    {config.store}")
+    if link is not None:
+        out.print(f"  Sign in  {sign_in_url(where, link)}")
+    out.print("Stop with Ctrl-C.")
 
 
 def set_on_signal(stop: asyncio.Event) -> None:

@@ -13,6 +13,7 @@ from roost.core.config import ChannelConfig, RecoveryConfig
 from roost.core.ids import SessionId, new_turn_id
 from roost.core.keys import StoreAddress
 from roost.core.outbound import Said, decode_outbound
+from roost.core.settings import Window
 from roost.core.turns import NewTurn, TurnEnd
 from roost.runtime import recovery
 from roost.store.postgres.connect import Connection, connect, fetch
@@ -124,7 +125,7 @@ async def test_where_nothing_goes_on_by_itself_turns_are_not_handed_over(
     here: Engine, elsewhere: Path, server: ModelServer
 ) -> None:
     server.plan(say("One, ") + stall())
-    never = RecoveryConfig(auto_continue=timedelta(0))
+    never = RecoveryConfig(auto_continue=Window(timedelta(0)))
     here.config = msgspec.structs.replace(here.config, recovery=never)
     await here.restart()
     stops = Engine(elsewhere, server, clock=SystemClock(), config=here.config)

@@ -13,6 +13,7 @@ from roost.core.errors import Conflict
 from roost.core.events import Changed, MessageAdded, TurnUpdated
 from roost.core.ids import SessionId
 from roost.core.messages import Part, TextPart, ToolResultPart, plain_text
+from roost.core.settings import Window
 from roost.core.turns import Turn
 from roost.runtime.turn_run import BROKE_OFF
 from roost.testing.clock import FakeClock
@@ -23,12 +24,14 @@ from tests.store_driver import new_turn
 
 pytestmark = pytest.mark.both
 
-WINDOW = timedelta(minutes=10)
+WINDOW = Window(timedelta(minutes=10))
 
 
 def never(config: Config) -> Config:
     """Nothing goes on by itself."""
-    return msgspec.structs.replace(config, recovery=RecoveryConfig(auto_continue=timedelta(0)))
+    return msgspec.structs.replace(
+        config, recovery=RecoveryConfig(auto_continue=Window(timedelta(0)))
+    )
 
 
 def patient(config: Config, grace: float) -> Config:

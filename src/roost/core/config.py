@@ -26,6 +26,7 @@ from roost.core.settings import (
     ToolsetName,
     VariableName,
     VendorName,
+    Window,
     WireName,
 )
 
@@ -127,7 +128,7 @@ class MemoryConfig(msgspec.Struct, frozen=True):
 
 
 class RecoveryConfig(msgspec.Struct, frozen=True):
-    auto_continue: timedelta = timedelta(minutes=10)
+    auto_continue: Window = Window(timedelta(minutes=10))
 
 
 class LimitsConfig(msgspec.Struct, frozen=True):

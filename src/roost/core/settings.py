@@ -33,6 +33,8 @@ VendorName = Literal[
     "local",
 ]
 Port = NewType("Port", int)
+Window = NewType("Window", timedelta)
+"""A duration that may be none."""
 BaseUrl = NewType("BaseUrl", str)
 VariableName = NewType("VariableName", str)
 Dollars = NewType("Dollars", float)
@@ -107,6 +109,10 @@ def _folder(value: object) -> Path:
 
 def _duration(value: object) -> timedelta:
     return duration(_text(value))
+
+
+def _window(value: object) -> Window:
+    return Window(timedelta() if value == "0s" else _duration(value))
 
 
 def read_port(value: object) -> Port:
@@ -215,6 +221,7 @@ KINDS: Mapping[Any, Kind] = {
     Port: Kind("a whole number from 0 to 65535", read_port),
     LogLevel: _one_of(LogLevel),
     timedelta: Kind('a duration such as "30s", "15m", "1h" or "7d"', _duration),
+    Window: Kind('a duration such as "15m" or "1h", or "0s" for none', _window),
     tuple[str, ...]: Kind('a list of texts such as ["a", "b"]', read_texts),
     Dollars: Kind("dollars for a million tokens, such as 2.5", read_dollars),
     Money: Kind("dollars, such as 2.5", read_dollars),

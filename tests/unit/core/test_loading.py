@@ -326,6 +326,13 @@ def test_without_a_home_the_data_folder_must_be_named() -> None:
     assert load(None, {}, {"--data": "/d"}).data == Path("/d")
 
 
+def test_nothing_goes_on_by_itself_if_that_is_chosen() -> None:
+    assert not configured("[recovery]\nauto_continue = '0s'").recovery.auto_continue
+    assert not configured(environ={"ROOST_RECOVERY_AUTO_CONTINUE": "0s"}).recovery.auto_continue
+    said = complaint("[recovery]\nauto_continue = '0'")
+    assert 'expected a duration such as "15m" or "1h", or "0s" for none' in said
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("1s", 1), ("30s", 30), ("15m", 900), ("1h", 3600), ("7d", 604800)]
 )

@@ -104,7 +104,7 @@ class OwnerLock:
         if not _take(self._file):
             holder = _read(self._file)
             os.close(self._file)
-            raise _owned(folder, holder)
+            raise StoreOwned(folder=folder, owner=holder)
         self._write(owner)
 
     def announce(self, address: str) -> None:
@@ -161,21 +161,12 @@ def holder(folder: Path) -> Owner | None:
         os.close(file)
 
 
-def refuse_if_held(folder: Path) -> None:
-    if (found := holder(folder)) is not None:
-        raise _owned(folder, found)
-
-
 def _read(file: int) -> Owner:
     try:
         return msgspec.json.decode(os.pread(file, 4096, 0), type=Owner)
     except msgspec.MsgspecError:
         # Caught between taking the lock and writing the name, or mid-write.
         return Owner(pid=0, host="this machine", version="", started_at=0)
-
-
-def _owned(folder: Path, owner: Owner) -> StoreOwned:
-    return StoreOwned(folder=folder, owner=owner)
 
 
 def sync_folder(folder: Path) -> None:

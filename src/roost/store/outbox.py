@@ -208,11 +208,6 @@ class Outbox:
     def shown(self, turn: TurnId, route: str) -> Operation[str | None]:
         return maybe((yield query("progress_of", turn=turn, route=route)), str)
 
-    @writing
-    def unshow(self, turn: TurnId, route: str) -> Operation[None]:
-        """That message is gone."""
-        yield query("progress_over", turn=turn, route=route)
-
     @reading
     def said(self, route: str, external: str) -> Operation[str | None]:
         """What a message of ours says."""

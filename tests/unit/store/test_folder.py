@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import DataFolderError, StoreOwned
-from roost.store.folder import Owner, OwnerLock, holder, prepare, refuse_if_held, this_process
+from roost.store.folder import Owner, OwnerLock, holder, prepare, this_process
 from roost.store.sqlite.store import SqliteStore, open_store
 from roost.testing.clock import FakeClock
 
@@ -56,7 +56,7 @@ def test_holder_that_has_not_said_its_name_is_not_given_one(tmp_path: Path) -> N
     lock = OwnerLock(tmp_path, OWNER)
     (tmp_path / "owner.lock").write_text("")
     with pytest.raises(StoreOwned, match="in use by a process that has not said its name"):
-        refuse_if_held(tmp_path)
+        OwnerLock(tmp_path, OWNER)
     lock.release()
 
 
@@ -73,11 +73,8 @@ def test_second_owner_is_told_who_the_first_is(tmp_path: Path) -> None:
     with pytest.raises(StoreOwned, match=rf"process {os.getpid()} on nest, started 2027-01-15 08:"):
         OwnerLock(tmp_path, this_process("1", 0))
     assert holder(tmp_path) == OWNER
-    with pytest.raises(StoreOwned):
-        refuse_if_held(tmp_path)
     lock.release()
     assert holder(tmp_path) is None
-    refuse_if_held(tmp_path)
     OwnerLock(tmp_path, OWNER).release()
 
 

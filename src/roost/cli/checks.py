@@ -49,11 +49,11 @@ def examine(
 ) -> Iterator[Finding]:
     yield python_version(sys.version_info[:3])
     yield sqlite_version(apsw.sqlite_lib_version())
-    folder = list(data_folder(config.data))
-    yield from folder
+    folder = data_folder(config.data)
+    yield folder
     yield free_disk(shutil.disk_usage(nearest(config.data)).free)
     owner = None
-    if all(finding.state != "bad" for finding in folder) and config.data.is_dir():
+    if folder.state != "bad" and config.data.is_dir():
         yield from store(config)
         yield secret_key(config.data, environ)
         owner = holder(config.data)

@@ -88,7 +88,7 @@ def _channel(known: Known) -> Finding:
 def _on_disk(config: Config) -> Iterator[Finding]:
     yield python_version(sys.version_info[:3])
     yield sqlite_version(apsw.sqlite_lib_version())
-    yield from data_folder(config.data)
+    yield data_folder(config.data)
     yield free_disk(shutil.disk_usage(config.data).free)
     yield from store(config)
 
@@ -129,47 +129,49 @@ def sqlite_version(found: str) -> Finding:
     return Finding("bad", "SQLite", found, f"Install an apsw with SQLite {needed} or newer.")
 
 
-def data_folder(folder: Path) -> Iterator[Finding]:
+def data_folder(folder: Path) -> Finding:
     subject = "Data folder"
     try:
         status = folder.stat()
     except FileNotFoundError:
-        if is_dangling(folder):
-            found = f"{folder} is a link to a folder that is not there"
-            yield Finding("bad", subject, found, _OTHER_FOLDER)
-        else:
-            yield _folder_to_come(folder)
-        return
+        return _folder_to_come(folder)
     except OSError as error:
-        yield Finding("bad", subject, f"{folder}: {error.strerror}", _OTHER_FOLDER)
-        return
-    if not stat.S_ISDIR(status.st_mode):
-        yield Finding("bad", subject, f"{folder} is not a folder", _OTHER_FOLDER)
-    elif status.st_uid != os.geteuid():
-        found = f"{folder} belongs to user {status.st_uid}, and this is user {os.geteuid()}"
-        yield Finding("bad", subject, found, f"Run Roost as that user. {_OTHER_FOLDER}")
-    elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding("bad", subject, f"{folder} is not writable", f"Run `chmod 700 {folder}`.")
-    elif is_foreign(folder):
-        yield Finding("bad", subject, f"{folder} is not empty, and not Roost's", _OTHER_FOLDER)
-    elif closed := closed_to_us(folder):
-        found = f"{folder} has files that this user may not use: {', '.join(closed)}"
-        advice = f"As root: `chown -R {os.geteuid()} {folder}; chmod -R u+rwX {folder}`."
-        yield Finding("bad", subject, found, advice)
-    elif status.st_mode & 0o077:
+        return Finding("bad", subject, f"{folder}: {error.strerror}", _OTHER_FOLDER)
+    if (trouble := _trouble_with(folder, status)) is not None:
+        return Finding("bad", subject, *trouble)
+    if status.st_mode & 0o077:
         found = f"{folder} is open to others (mode {stat.S_IMODE(status.st_mode):04o})"
-        yield Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")
-    else:
-        yield Finding("good", subject, str(folder))
+        return Finding("warn", subject, found, f"Run `chmod 700 {folder}`.")
+    return Finding("good", subject, str(folder))
+
+
+def _trouble_with(folder: Path, status: os.stat_result) -> tuple[str, str] | None:
+    """What keeps a start from using the folder, and what to do about it."""
+    user = os.geteuid()
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{folder} is not a folder", _OTHER_FOLDER
+    if status.st_uid != user:
+        found = f"{folder} belongs to user {status.st_uid}, and this is user {user}"
+        return found, f"Run Roost as that user. {_OTHER_FOLDER}"
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return f"{folder} is not writable", f"Run `chmod 700 {folder}`."
+    if is_foreign(folder):
+        return f"{folder} is not empty, and not Roost's", _OTHER_FOLDER
+    if closed := closed_to_us(folder):
+        found = f"{folder} has files that this user may not use: {', '.join(closed)}"
+        return found, f"As root: `chown -R {user} {folder}; chmod -R u+rwX {folder}`."
+    return None
 
 
 def _folder_to_come(folder: Path) -> Finding:
-    parent = nearest(folder)
+    subject, parent = "Data folder", nearest(folder)
+    if is_dangling(folder):
+        found = f"{folder} is a link to a folder that is not there"
+        return Finding("bad", subject, found, _OTHER_FOLDER)
     if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-        return Finding("good", "Data folder", f"{folder}, made at the first start")
-    return Finding(
-        "bad", "Data folder", f"{folder} can't be made: {parent} is not writable", _OTHER_FOLDER
-    )
+        return Finding("good", subject, f"{folder}, made at the first start")
+    found = f"{folder} can't be made: {parent} is not writable"
+    return Finding("bad", subject, found, _OTHER_FOLDER)
 
 
 def free_disk(free: int) -> Finding:

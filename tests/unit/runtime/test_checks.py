@@ -54,12 +54,12 @@ def test_disk_has_room(free: int, state: str, found: str) -> None:
 
 def test_private_folder_is_good(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    assert only(list(checks.data_folder(tmp_path))) == ("good", "Data folder", str(tmp_path), "")
+    assert checks.data_folder(tmp_path) == ("good", "Data folder", str(tmp_path), "")
 
 
 def test_folder_open_to_others_is_a_warning(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
-    finding = only(list(checks.data_folder(tmp_path)))
+    finding = checks.data_folder(tmp_path)
     assert finding.state == "warn"
     assert "mode 0750" in finding.found
     assert finding.advice == f"Run `chmod 700 {tmp_path}`."
@@ -67,20 +67,20 @@ def test_folder_open_to_others_is_a_warning(tmp_path: Path) -> None:
 
 def test_link_that_leads_nowhere_is_bad(tmp_path: Path) -> None:
     (tmp_path / "data").symlink_to(tmp_path / "not mounted")
-    finding = only(list(checks.data_folder(tmp_path / "data")))
+    finding = checks.data_folder(tmp_path / "data")
     assert finding.state == "bad"
     assert "a link to a folder that is not there" in finding.found
 
 
 def test_folder_that_others_use_is_bad(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").touch()
-    finding = only(list(checks.data_folder(tmp_path)))
+    finding = checks.data_folder(tmp_path)
     assert finding.state == "bad"
     assert finding.found == f"{tmp_path} is not empty, and not Roost's"
 
 
 def test_folder_to_come_is_good(tmp_path: Path) -> None:
-    finding = only(list(checks.data_folder(tmp_path / "a" / "b")))
+    finding = checks.data_folder(tmp_path / "a" / "b")
     assert (finding.state, finding.found) == (
         "good",
         f"{tmp_path / 'a' / 'b'}, made at the first start",
@@ -90,14 +90,14 @@ def test_folder_to_come_is_good(tmp_path: Path) -> None:
 def test_file_in_the_place_of_the_folder_is_bad(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert only(list(checks.data_folder(file))).found == f"{file} is not a folder"
-    assert only(list(checks.data_folder(file / "below"))).state == "bad"
+    assert checks.data_folder(file).found == f"{file} is not a folder"
+    assert checks.data_folder(file / "below").state == "bad"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_folder_of_someone_else_is_bad(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, -1)
-    finding = only(list(checks.data_folder(tmp_path)))
+    finding = checks.data_folder(tmp_path)
     assert finding.state == "bad"
     assert "belongs to user 12345" in finding.found
 

@@ -1,6 +1,5 @@
 """`roost ask`: one question, one answer, as it comes."""
 
-import os
 import sys
 import unicodedata
 from collections.abc import AsyncIterator, Mapping
@@ -38,11 +37,8 @@ def ask(
     model: str | None,
 ) -> None:
     text = _question(question)
-    try:
+    with terminal.while_read():
         uvloop.run(_ask(config, keys, environ, text, model))
-    except BrokenPipeError:
-        # Whoever read the answer has enough. Nothing is left to be flushed at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _question(given: str | None) -> str:

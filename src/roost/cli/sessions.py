@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from rich.console import Console
 
+from roost.cli import terminal
 from roost.cli.ask import harmless
 from roost.cli.chat.words import amount, one_line, title, usage
 from roost.cli.ports import Account
@@ -196,8 +197,9 @@ def export(
             data = await files.export(session)
         if file is None:
             text = data.decode()
-            sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
-            sys.stdout.write("" if text.endswith("\n") else "\n")
+            with terminal.while_read():
+                sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+                sys.stdout.write("" if text.endswith("\n") else "\n")
             return
         _write_new(file, data)
         out.print(f"Wrote {session} to {file}.")

@@ -1,8 +1,11 @@
 """Where commands print: plain text, coloured only where colour is welcome."""
 
+import contextlib
 import io
 import os
 import sys
+from collections.abc import Generator
+from typing import TextIO
 
 from rich.console import Console
 
@@ -31,6 +34,21 @@ def has_color(console: Console) -> bool:
 def _console(*, stderr: bool) -> Console:
     # What is printed holds paths and words of other programs: none of it is markup.
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def while_read() -> Generator[None]:
+    """Whoever reads what is written meanwhile may leave early: they have enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go(sys.stdout)
+
+
+def let_go(stream: TextIO) -> None:
+    """Nobody reads it any more: nothing is left to be flushed at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def leave_if_stuck() -> None:

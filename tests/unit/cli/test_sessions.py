@@ -2,6 +2,9 @@
 
 import asyncio
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +122,18 @@ def test_export_comes_back_in_another_folder(desk: Desk, tmp_path: Path) -> None
 )
 def test_what_makes_no_sense_is_refused(desk: Desk, words: tuple[str, ...], said: str) -> None:
     assert said in desk.ask("sessions", *words, code=2)
+
+
+def test_reader_who_leaves_early_is_no_error(desk: Desk) -> None:
+    (session,) = talked(desk)
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = ("sessions", "export", session, "--data", str(desk.folder))
+    left = subprocess.run(
+        [sys.executable, "-m", "roost", *words], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (left.returncode, left.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("name", ["no/where", "x" * 300])

@@ -1,7 +1,6 @@
 """One message in, its answer out: what `echo hi | roost chat` does."""
 
 import asyncio
-import os
 from typing import NamedTuple, TextIO
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from roost.cli.chat.commands import ROUTE
 from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
 from roost.cli.ports import Account
+from roost.cli.terminal import let_go
 from roost.core.errors import Conflict
 from roost.core.events import (
     Changed,
@@ -171,8 +171,7 @@ async def say(account: Account, session: SessionId, message: str, keys: Signals,
             try:
                 return await _follow(account, session, feed, transcript, keys)
             except BrokenPipeError:
-                # Whoever read the answer has enough. Nothing is left to be flushed at exit either.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), ends.out.fileno())
+                let_go(ends.out)  # whoever read the answer has enough
                 await account.cancel(session)
                 return 0
         finally:

@@ -13,7 +13,7 @@ from roost.cli.ask import harmless
 from roost.cli.chat.words import amount, one_line, title, usage
 from roost.cli.ports import Account
 from roost.cli.reach import Reached, work_on
-from roost.cli.settings import Settings, flag
+from roost.cli.settings import Settings, count, flag
 from roost.cli.tables import minute, print_table
 from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId
@@ -37,7 +37,7 @@ def list_sessions(
     archived: Annotated[
         bool, Parameter(negative=(), help="Those that were put away, instead of the others.")
     ] = False,
-    limit: Annotated[int, flag("NUMBER", "How many at most.")] = _LISTED,
+    limit: Annotated[int, count("How many at most.")] = _LISTED,
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """List sessions, the latest activity first."""
@@ -111,7 +111,7 @@ def _details(session: Session) -> Sequence[tuple[str, str]]:
 @sessions.command
 def search(
     *words: Annotated[str, Parameter(help="What was said; in quotes, exactly so.")],
-    limit: Annotated[int, flag("NUMBER", "How many at most.")] = _FOUND,
+    limit: Annotated[int, count("How many at most.")] = _FOUND,
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """Search what was said in any session, the newest first."""
@@ -120,7 +120,7 @@ def search(
         raise InvalidInput("Say what to look for: roost sessions search WORDS")
 
     async def work(roost: Reached, out: Console) -> None:
-        hits = await roost.account.search(asked, limit=max(1, min(limit, _MOST_FOUND)))
+        hits = await roost.account.search(asked, limit=min(limit, _MOST_FOUND))
         rows = [
             (each.session, minute(each.created_at), each.role, one_line(each.snippet.text))
             for each in hits

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from roost.core.config import Config
 from roost.core.errors import ConfigError
@@ -16,6 +17,11 @@ from roost.core.loading import ConfigFile, load, load_keys, xdg_folder
 
 def flag(metavar: str, help: str) -> Parameter:
     return Parameter(metavar=metavar, help=help)
+
+
+def count(help: str) -> Parameter:
+    """A flag that is a number from 1 on."""
+    return Parameter(metavar="NUMBER", help=help, validator=Number(gte=1))
 
 
 @Parameter(name="*")

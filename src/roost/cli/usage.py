@@ -8,18 +8,18 @@ from rich.console import Console
 
 from roost.cli.chat.words import amount, one_line
 from roost.cli.reach import Reached, Work
-from roost.cli.settings import flag
+from roost.cli.settings import count
 from roost.cli.tables import print_table
 from roost.core.usage import NANO
 from roost.store.usage import Used, UsedOnDay
 
-Days = Annotated[int, flag("NUMBER", "Of how many days, today included.")]
+Days = Annotated[int, count("Of how many days, today included.")]
 _MOST_DAYS = 400
 
 
 def used_in(days: int) -> Work:
     async def work(roost: Reached, out: Console) -> None:
-        found = await roost.account.usage_by_day(days=max(1, min(days, _MOST_DAYS)))
+        found = await roost.account.usage_by_day(days=min(days, _MOST_DAYS))
         if not found:
             out.print("Nothing was used.")
             return

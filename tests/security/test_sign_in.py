@@ -46,7 +46,9 @@ def test_every_sign_in_has_a_cookie_of_its_own(house: House) -> None:
 def test_sign_out_ends_the_cookie_and_no_other(house: House) -> None:
     first, second = signed_in(house)[1], signed_in(house)[1]
     headers = [("Origin", house.origin)]
-    assert house.ask("POST", "/api/sign-out", {}, cookie=first, headers=headers).status == 204
+    out = house.ask("POST", "/api/sign-out", {}, cookie=first, headers=headers)
+    assert out.status == 204
+    assert out.headers["clear-site-data"] == '"cache"', "files may be kept there"
     assert (who(house, first), who(house, second)) == (401, 200)
 
 

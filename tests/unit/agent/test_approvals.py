@@ -1,11 +1,13 @@
 """Rules, the tool's own default, or a person: who decides about a call."""
 
 import pytest
+from msgspec.structs import replace
 
-from roost.agent.approvals import decide
-from roost.core.approvals import Rule, RuleDecision, parse_rule
+from roost.agent.approvals import decide, holds, question
+from roost.core.approvals import Approval, Rule, RuleDecision, parse_rule
 from roost.core.errors import InvalidInput
-from roost.core.ids import new_rule_id
+from roost.core.ids import new_rule_id, new_session_id, new_tool_call_id, new_turn_id
+from roost.core.turns import ToolCall
 from roost.tools.base import Intent
 
 
@@ -110,3 +112,44 @@ def test_no_rule_answers_a_question_of_the_agents() -> None:
 def test_half_a_rule_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="is no rule"):
         parse_rule(text, "allow", id=new_rule_id())
+
+
+CALL = ToolCall(
+    call=new_tool_call_id(), turn=new_turn_id(), name="terminal", arguments='{"command":"make"}'
+)
+INTENT = Intent(does="Run", subject="make", directory="/work/a", workspace="box 1", command=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "intent"),
+    [
+        (replace(CALL, name="other"), INTENT),
+        (replace(CALL, arguments='{"command":"make","background":true}'), INTENT),
+        (CALL, replace(INTENT, subject="make install")),
+        (CALL, replace(INTENT, directory="/work/b")),
+        (CALL, replace(INTENT, workspace="box 2")),
+    ],
+    ids=["tool", "arguments", "meaning", "directory", "workspace"],
+)
+def test_answer_holds_for_what_was_asked_and_nothing_else(call: ToolCall, intent: Intent) -> None:
+    asked = question(CALL, INTENT)
+    approval = Approval(
+        id=asked.id,
+        session=new_session_id(),
+        turn=CALL.turn,
+        call=CALL.call,
+        kind=asked.kind,
+        arguments=asked.arguments,
+        directory=asked.directory,
+        workspace=asked.workspace,
+        body=asked.body,
+        state="approved",
+        answer=None,
+        asked_at=0,
+        expires_at=1,
+        answered_at=0,
+        answered_by=None,
+        answered_on=None,
+    )
+    assert holds(approval, CALL, INTENT)
+    assert not holds(approval, call, intent)

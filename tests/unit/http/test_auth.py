@@ -171,6 +171,7 @@ async def test_admin_adds_users_who_sign_in_by_a_link(served: Served, browser: C
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
         ({"Host": "evil.example"}, 421),
         ({}, 201),
     ],

@@ -74,14 +74,25 @@ async def test_address_that_a_request_came_to_is_ours() -> None:
     assert await asked("fd00::7", ("fd00::7", 7667)) == 421
 
 
-async def test_every_answer_says_what_browsers_may_not_do_with_it(served: Served) -> None:
-    async with aiohttp.ClientSession() as connections:
-        for path in ("healthz", "nowhere", "api/me", "sign-in"):
-            async with connections.get(served.url / path) as answer:
-                assert {name.decode() for name in HEADERS} <= {
-                    name.lower() for name in answer.headers
-                }
-                assert "server" not in answer.headers
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("healthz", "localhost"),
+        ("nowhere", "localhost"),
+        ("api/me", "localhost"),
+        ("sign-in", "localhost"),
+        ("healthz", "evil.example"),
+    ],
+)
+async def test_every_answer_says_what_browsers_may_not_do_with_it(
+    served: Served, path: str, host: str
+) -> None:
+    async with (
+        aiohttp.ClientSession() as connections,
+        connections.get(served.url / path, headers={"Host": host}) as answer,
+    ):
+        assert {name.decode() for name in HEADERS} <= {name.lower() for name in answer.headers}
+        assert "server" not in answer.headers
 
 
 async def test_behind_a_proxy_with_tls_the_cookie_and_the_origin_are_those_of_https(

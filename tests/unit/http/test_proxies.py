@@ -1,5 +1,7 @@
 """Behind a proxy: only ours is believed."""
 
+from collections.abc import Sequence
+
 import pytest
 from starlette.types import Receive, Scope, Send
 
@@ -15,7 +17,9 @@ FORWARDED = [
 ]
 
 
-async def seen_from(address: str, *proxies: str) -> tuple[str, str, str]:
+async def seen_from(
+    address: str, *proxies: str, headers: Sequence[tuple[bytes, bytes]] = FORWARDED
+) -> tuple[str, str, str]:
     """Who asks, how, and for what name, as the application sees it."""
     seen: list[Scope] = []
 
@@ -28,16 +32,22 @@ async def seen_from(address: str, *proxies: str) -> tuple[str, str, str]:
     async def send(message: object) -> None:
         raise AssertionError
 
-    scope: Scope = {"type": "http", "scheme": "http", "client": (address, 1), "headers": FORWARDED}
+    scope: Scope = {"type": "http", "scheme": "http", "client": (address, 1), "headers": headers}
     await Proxied(app, proxies=proxies)(scope, receive, send)
-    headers = dict(seen[0]["headers"])
-    return seen[0]["client"][0], seen[0]["scheme"], headers[b"host"].decode()
+    host = dict(seen[0]["headers"])[b"host"].decode()
+    return seen[0]["client"][0], seen[0]["scheme"], host
 
 
 async def test_our_proxy_says_who_asks() -> None:
     told = ("203.0.113.9", "https", "roost.example")
     assert await seen_from("10.0.0.2", "10.0.0.0/8") == told
     assert await seen_from("::ffff:10.0.0.2", "10.0.0.0/8") == told
+
+
+async def test_scheme_that_is_none_of_the_web_is_not_taken() -> None:
+    headers = [(b"host", b"roost.example"), (b"x-forwarded-proto", b"wss")]
+    seen = await seen_from("10.0.0.2", "10.0.0.2", headers=headers)
+    assert seen == ("10.0.0.2", "http", "roost.example")
 
 
 @pytest.mark.parametrize("proxies", [(), ("10.0.0.1",), ("::1",)])

@@ -45,7 +45,7 @@ async def test_the_webhooks_client_says_something_and_prints_the_answer(tmp_path
             sys.executable,
             str(script),
             "What is a rook?",
-            env={"ROOST_HOOK": f"{url}/hooks/desk", "ROOST_SECRET": SECRET},
+            env={"HOOK_URL": f"{url}/hooks/desk", "HOOK_SECRET": SECRET},
             stdout=asyncio.subprocess.PIPE,
         )
         (inbound,) = await inlet.until_kept(1)

@@ -67,6 +67,21 @@ def test_answer_may_take_no_more_tokens_than_are_left() -> None:
     assert budget.output_left() == 1
 
 
+async def test_what_other_turns_spend_meanwhile_counts_for_the_day() -> None:
+    spent = Spent(60, 0)
+
+    async def today() -> Spent:
+        return spent
+
+    budget = Budget(LimitsConfig(day_tokens=Count(100)), day=spent, today=today)
+    await budget.look()
+    budget.begin_step()
+    spent = Spent(100, 0)
+    await budget.look()
+    with pytest.raises(errors.Budget, match="day_tokens"):
+        budget.begin_step()
+
+
 def test_time_runs_out() -> None:
     now = 100.0
     budget = Budget(LimitsConfig(turn_time=timedelta(minutes=2)), clock=lambda: now)

@@ -75,6 +75,21 @@ async def test_file_is_what_its_content_says_and_can_run_no_script(
     assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
 
 
+@pytest.mark.parametrize("claimed", ["text/html", "image/svg+xml", "application/xhtml+xml"])
+async def test_what_was_kept_as_a_page_is_not_served_as_one(
+    served: Served, browser: Client, claimed: str
+) -> None:
+    """Tools and channels say themselves what it is that they keep."""
+
+    async def page() -> AsyncGenerator[bytes]:
+        yield b"<script>alert(1)</script>"
+
+    blob = await served.engine.account.files.keep(page(), claimed)
+    answer, _ = await content(browser, f"/api/files/{blob.id}/content")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == "attachment"
+
+
 async def test_name_can_not_get_out_of_its_header(browser: Client) -> None:
     made = await upload(browser, b"Hello.")
     url = browser.served.url / f"api/files/{made['id']}/content"

@@ -97,6 +97,19 @@ def test_one_spelling_of_an_address(written: str, read: str) -> None:
     assert usual(written) == read
 
 
+def test_what_a_browser_would_read_as_another_path_is_refused() -> None:
+    with pytest.raises(AddressRefused, match="backslashes"):
+        read_url("https://example.com/open\\..\\closed")
+    assert read_url("https://example.com/find?words=a\\b").path == "/find"
+
+
+async def test_public_address_on_a_network_of_ones_choice_is_refused() -> None:
+    network = Network()
+    with pytest.raises(AddressRefused, match="not a public address"):
+        await network.guard.spots(f"{PUBLIC_6}%1", 443)
+    assert network.dialled == []
+
+
 def test_a_password_is_not_repeated() -> None:
     with pytest.raises(AddressRefused) as refused:
         read_url("https://ada:secret@example.com/")

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from roost.store.operations import Operation, query
 from roost.store.sqlite.connect import connect_writer
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
-from roost.store.sqlite.writer import Writer
+from roost.store.sqlite.writer import GROUP, LOG_LIMIT, REST, Job, Writer
 from roost.testing.clock import FakeClock
 from tests.faults.engines import (
     DEADLINE,
@@ -43,6 +44,14 @@ async def test_concurrent_writes_become_one_commit(tmp_path: Path) -> None:
         assert answers == KEYS
         # The gate's own transaction wrote nothing, and so leaves no commit.
         assert commits_in(tmp_path) - before == 1
+
+
+async def test_very_many_writes_are_several_commits(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        before = commits_in(tmp_path)
+        keys = [f"key {number}" for number in range(2 * GROUP + 1)]
+        assert await together(engine, *[put(key) for key in keys]) == keys
+        assert commits_in(tmp_path) - before == 3
 
 
 async def test_what_a_round_of_the_loop_asks_for_is_one_commit(tmp_path: Path) -> None:
@@ -193,12 +202,51 @@ async def test_closing_finishes_what_was_asked_for_and_refuses_what_comes_after(
     assert await reopened(tmp_path, [*KEYS, "late"]) == KEYS
 
 
+async def test_caller_who_left_is_not_refused_in_place_of_others(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        await engine.close()
+        leaving = asyncio.create_task(engine.write(put("leaving")))
+        waiting = asyncio.create_task(engine.write(put("waiting")))
+        await asyncio.sleep(0)  # asked for, and not handed over
+        leaving.cancel()
+        async with asyncio.timeout(DEADLINE):
+            with pytest.raises(StoreClosed):
+                await waiting
+
+
 async def test_what_was_asked_for_just_before_closing_is_done(tmp_path: Path) -> None:
     async with engine_in(tmp_path) as engine:
         asking = asyncio.create_task(engine.write(put("last")))
         closing = asyncio.create_task(engine.close())  # in the same round of the loop
+        asyncio.get_running_loop().call_soon(until_the_writer_has_gone)  # and there is no other
         assert await asking == "last"
         await closing
+    assert await reopened(tmp_path, ["last"]) == ["last"]
+
+
+def until_the_writer_has_gone() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "roost-writer":
+            thread.join(DEADLINE)
+
+
+async def test_what_waits_beside_the_end_is_done_before_it(tmp_path: Path) -> None:
+    writer, loop = writer_in(tmp_path), asyncio.get_running_loop()
+    closing = threading.Thread(target=writer.close)
+    last = Job(put("last"), loop, loop.create_future())
+
+    def closed_meanwhile() -> Operation[None]:
+        yield query("index_progress")
+        writer.submit([last])
+        closing.start()
+        with suppress(StoreClosed):
+            while True:
+                writer.submit([])
+
+    writer.submit([Job(closed_meanwhile, loop, loop.create_future())])
+    async with asyncio.timeout(DEADLINE):
+        assert await last.future == "last"
+    closing.join()
     assert await reopened(tmp_path, ["last"]) == ["last"]
 
 
@@ -269,14 +317,36 @@ async def test_background_work_is_looked_at_again_where_nobody_writes(tmp_path: 
         looked.release()
         return False
 
-    path = tmp_path / DATABASE
-    connection, clock = connect_writer(path), FakeClock()
-    migrate(connection, load("sqlite"), clock)
-    runner = Runner(connection, statements.load("sqlite"), clock)
-    writer = Writer(connection, runner, path, idle=[idle], committed=lambda pages: None, rest=0.001)
+    writer = writer_in(tmp_path, idle=[idle], rest=0.001)
     for _ in range(3):
         assert await asyncio.to_thread(looked.acquire, timeout=DEADLINE)
     writer.close()
+
+
+def writer_in(
+    folder: Path, *, idle: Sequence[Callable[[], Operation[bool]]] = (), rest: float = REST
+) -> Writer:
+    """By itself: nobody empties the log beside it."""
+    path = folder / DATABASE
+    connection, clock = connect_writer(path), FakeClock()
+    migrate(connection, load("sqlite"), clock)
+    runner = Runner(connection, statements.load("sqlite"), clock)
+    return Writer(connection, runner, path, idle=idle, committed=lambda pages: None, rest=rest)
+
+
+async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:
+    """That is another's work, who may not get to it."""
+    writer, loop = writer_in(tmp_path), asyncio.get_running_loop()
+    lengths = [0]
+    while lengths[-1] >= max(lengths):
+        value = f"{len(lengths):06}" * 10_000
+        jobs = [Job(put(key, value), loop, loop.create_future()) for key in KEYS]
+        writer.submit(jobs)
+        await asyncio.gather(*[job.future for job in jobs])
+        lengths.append(writer.figures.log_pages)
+        assert lengths[-1] < 2 * LOG_LIMIT
+    assert max(lengths) > LOG_LIMIT // 2, "that early it is not its work"
+    await asyncio.to_thread(writer.close)
 
 
 async def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:

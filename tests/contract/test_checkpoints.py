@@ -60,6 +60,7 @@ async def test_one_turn_that_may_not_write_fails_no_other(ada: Driver, clock: Fa
     tick = await ada.store.work.tick(checkpoints(runs), [run.lease for run in runs])
     assert tick.stored == {fine.turn: 6}
     assert tick.lost == {ended.lease.name, fenced.lease.name, deleted.lease.name}
+    assert [await ada.streamed(run.turn) for run in runs] == ["", "", "", "text 3"]
 
 
 @pytest.mark.contract("D14")

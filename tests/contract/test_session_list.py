@@ -115,8 +115,11 @@ async def test_maintenance_does_not_advance_the_last_activity(
     ada: Driver, clock: FakeClock, session: SessionId
 ) -> None:
     await ada.talk(session)
+    waiting = await ada.submit(session)
     active_at = (await ada.sessions.get(session)).active_at
     clock.advance(3600)
+    await ada.queue.remove(waiting)
+    await ada.history.pin(session, (await ada.live(session))[0].id, True)
     await ada.sessions.suggest_title(session, "Owls")
     patch = SessionPatch(title="Owls", pinned=True, archived=True, project="birds", seen=1)
     await ada.sessions.update(session, patch)

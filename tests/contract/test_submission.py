@@ -95,6 +95,7 @@ async def test_same_key_with_another_body_is_refused(ada: Driver, session: Sessi
         replace(first, id=new_turn_id(), steer=True),
         replace(first, id=new_turn_id(), route="cli"),
         replace(first, id=new_turn_id(), options=TurnOptions(effort="high")),
+        replace(first, id=new_turn_id(), ephemeral=True),
         replace(first, parts=text("Goodbye")),
     ):
         with pytest.raises(KeyReused):

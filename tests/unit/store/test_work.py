@@ -43,6 +43,15 @@ async def test_message_that_has_waited_longest_is_next(
     assert [len(claim) for claim in claims] == [2, 1, 0]
 
 
+async def test_order_is_that_of_arrival_whatever_the_ids_say(ada: Driver, clock: FakeClock) -> None:
+    second, first = new_turn(), new_turn()
+    for turn in (first, second):
+        await ada.queue.submit(await ada.session(), turn)
+        clock.advance(1)
+    claimed = [await ada.store.work.claim_waiting(f"host:1:{n}:x", limit=1) for n in range(2)]
+    assert [each.turn.id for (each,) in claimed] == [first.id, second.id]
+
+
 async def test_something_waits_until_it_is_worked_on(ada: Driver) -> None:
     waits = ada.store.work.waits_among
     quiet, session = await ada.session(), await ada.session()
@@ -161,6 +170,37 @@ async def test_answered_turns_come_before_new_ones(ada: Driver) -> None:
         await ada.end(run, state="cancelled")
 
 
+async def test_no_more_is_claimed_than_was_asked_for(ada: Driver) -> None:
+    run = await ada.run()
+    asked = await ada.park(run)
+    await ada.approvals.answer(asked.id, "approved", answer=None, by="Ada", on="web")
+    for _ in range(3):
+        await ada.submit(await ada.session())
+    for number, expected in enumerate((2, 2, 0)):
+        claimed = await ada.store.work.claim_waiting(f"host:1:{number}:x", limit=2)
+        assert len(claimed) == expected
+
+
+async def test_nothing_is_begun_for_a_user_who_was_disabled(store: Store, bob: Driver) -> None:
+    running, parked = await bob.run(), await bob.run()
+    asked = await bob.park(parked)
+    await bob.approvals.answer(asked.id, "approved", answer=None, by="Bob", on="web")
+    broken_off = await interrupted(bob)
+    queued, free = await bob.session(), await bob.session()
+    await bob.submit(queued)
+    assert await store.work.stops_asked([running.session]) == frozenset()
+    await store.users.change(bob.user.id, disabled=True)
+    assert await store.work.stops_asked([running.session]) == {running.turn}
+    sent = await store.work.submit(bob.user.id, free, new_turn(), HOLDER)
+    assert sent.claimed is None
+    assert await store.work.claim_waiting(HOLDER) == []
+    assert await continuable(bob) == []
+    await store.users.change(bob.user.id, disabled=False)
+    claimed = await store.work.claim_waiting(HOLDER)
+    assert {each.session.id for each in claimed} == {parked.session, queued, free}
+    assert await continuable(bob) == [broken_off.turn]
+
+
 async def test_orphans_are_running_turns_that_nobody_holds(ada: Driver, clock: FakeClock) -> None:
     left, parked = await ada.run(), await ada.run()
     await ada.park(parked)
@@ -172,6 +212,8 @@ async def test_orphans_are_running_turns_that_nobody_holds(ada: Driver, clock: F
     assert (orphan.user, orphan.session, orphan.turn) == (ada.user.id, left.session, left.turn)
     assert orphan.active_at == (await ada.sessions.get(left.session)).active_at
     assert kept.turn != orphan.turn
+    await ada.sessions.delete(left.session)
+    assert await ada.store.work.orphans() == []
 
 
 async def test_run_that_does_not_join_on_is_left_out(ada: Driver) -> None:
@@ -320,6 +362,22 @@ async def test_turn_with_a_call_in_doubt_does_not_go_on(ada: Driver) -> None:
     assert await continuable(ada) == []
 
 
+async def test_turn_that_goes_on_is_not_to_stop_any_more(ada: Driver) -> None:
+    run = await ada.run()
+    await ada.turns.ask_to_stop(run.session, run.turn)
+    assert await ada.store.work.stops_asked([run.session]) == {run.turn}
+    await ada.end(run, "Half", state="cancelled")
+    await ada.resume(run._replace(lease=await ada.claim(run.session)))
+    assert await ada.store.work.stops_asked([run.session]) == frozenset()
+
+
+async def test_turn_that_was_to_stop_when_its_server_died_does_not_go_on(ada: Driver) -> None:
+    run = await ada.run()
+    assert await ada.turns.ask_to_stop(run.session, run.turn) == run.turn
+    await ada.end(run, "Half", state="interrupted")
+    assert await continuable(ada) == []
+
+
 @pytest.mark.parametrize("state", ["failed", "cancelled", "completed"])
 async def test_turn_that_ended_otherwise_does_not_go_on(ada: Driver, state: EndState) -> None:
     await ada.end(await ada.run(), "Done", state=state)
@@ -359,6 +417,16 @@ async def test_message_to_a_session_in_use_waits(
     assert behind.claimed is None  # the one before it is the first to run
     (claimed,) = await store.work.claim_waiting(HOLDER)
     assert claimed.turn.id == waits.turn.id
+
+
+async def test_message_to_a_session_that_waits_for_a_person_waits_too(
+    store: Store, ada: Driver, session: SessionId
+) -> None:
+    run = await ada.run(session)
+    await ada.park(run)
+    waits = await store.work.submit(ada.user.id, session, new_turn("Next"), OTHER_HOLDER)
+    assert waits.claimed is None
+    assert await store.leases.holder(session_lease(session)) is None
 
 
 async def test_message_sent_again_by_its_claimer_is_the_same_claim(

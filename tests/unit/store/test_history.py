@@ -169,6 +169,56 @@ async def test_pinned_message_is_read_as_one_and_let_go_again(
     assert not (await ada.live(branch.id))[0].pinned
 
 
+async def test_what_stands_about_a_place_is_read_without_what_was_taken_back(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    kept = await ada.live(session)
+    undone = await ada.talk(session, "No, not that")
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, undone)
+    await ada.store.leases.release(lease)
+    await ada.compact(session)
+    (note,) = await ada.live(session)
+    found = await ada.history.around(session, 1, reach=20)
+    assert [message.id for message in found] == [kept[0].id, note.id, *[m.id for m in kept[1:]]]
+
+
+async def test_message_is_not_pinned_by_way_of_another_session(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    other = await ada.session()
+    before = await ada.everything(session), await ada.everything(other)
+    with pytest.raises(NotFound):
+        await ada.history.pin(other, (await ada.live(session))[0].id, True)
+    assert (await ada.everything(session), await ada.everything(other)) == before
+
+
+async def test_what_a_compaction_took_is_not_replaced_by_another(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    gone = (await ada.live(session))[0].id
+    await ada.compact(session)
+    (note,) = await ada.live(session)
+    lease = await ada.claim(session)
+    before = await ada.everything(session)
+    with pytest.raises(InvalidInput, match=gone):
+        await ada.history.compact(session, lease.token, summary(1, (note.id, gone)))
+    assert await ada.everything(session) == before
+
+
+async def test_what_was_pinned_after_a_compaction_was_planned_is_not_replaced(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    found = await ada.history.load(session)
+    planned = summary(found.session.epoch, tuple([message.id for message in found.messages]))
+    await ada.history.pin(session, found.messages[1].id, True)
+    lease = await ada.claim(session)
+    before = await ada.everything(session)
+    with pytest.raises(Conflict, match="pinned"):
+        await ada.history.compact(session, lease.token, replace(planned, spares_pinned=True))
+    assert await ada.everything(session) == before
+
+
 async def test_message_is_pinned_while_a_turn_runs(ada: Driver) -> None:
     run = await ada.run()
     await ada.history.pin(run.session, (await ada.live(run.session))[0].id, True)
@@ -270,6 +320,22 @@ async def test_what_was_replaced_and_is_long_comes_in_more_pages(
     await ada.compact(session)
     last = await ada.history.replaced(session, 1)
     assert ([message.role for message in last.messages], last.older) == (["assistant"], True)
+
+
+async def test_taking_back_an_undo_leaves_earlier_ones_as_they_are(
+    ada: Driver, session: SessionId
+) -> None:
+    first, undone = await ada.talk(session, "One"), await ada.talk(session, "Two")
+    await ada.history.undo(session, (await ada.claim(session)).token, undone)
+    third = await ada.talk(session, "Three")
+    before = await ada.texts(session)
+    lease = await ada.claim(session)
+    await ada.history.undo(session, lease.token, first)
+    await ada.history.restore(session, lease.token)
+    assert await ada.texts(session) == before
+    found = {turn.id: turn.undone for turn in await ada.turns.of(session)}
+    assert found == {first: None, undone: 1, third: None}
+    assert (await ada.sessions.get(session)).counters.turns == 2
 
 
 async def test_undo_can_be_taken_back_until_something_is_said(
@@ -419,10 +485,11 @@ async def test_branch_at_what_is_not_in_the_history_is_refused(
 ) -> None:
     gone = (await ada.live(session))[0].id
     await ada.compact(session)
-    for message in (gone, new_message_id()):
+    elsewhere = (await ada.live((await ada.run()).session))[0].id
+    for message in (gone, elsewhere, new_message_id()):
         with pytest.raises(NotFound):
             await ada.branches.branch(session, new_session(), at=message)
-    assert len(await ada.sessions.page()) == 1
+    assert len(await ada.sessions.page()) == 2
 
 
 async def test_branch_keeps_its_attachments_when_the_source_is_deleted(

@@ -283,6 +283,17 @@ async def test_run_now_is_once_for_each_asking(ada: Driver, clock: FakeClock) ->
     assert (await ada.schedules.get(made.id)).due_at == made.due_at
 
 
+async def test_run_by_hand_at_the_very_time_is_that_times_run(
+    store: Store, ada: Driver, clock: FakeClock
+) -> None:
+    made = await ada.schedules.add(schedule("1h"))
+    clock.advance(HOUR)
+    by_hand = await ada.schedules.run(made.id, new_turn_id(), CONFIG)
+    assert await fire_all(store) == [by_hand]
+    assert (await ada.schedules.get(made.id)).due_at == clock.now() + HOUR * 1000
+    assert len(await ada.schedules.runs(made.id)) == 1
+
+
 async def test_places_have_to_be_ones_own(ada: Driver, bob: Driver, session: SessionId) -> None:
     await ada.sessions.point("telegram:dm:1", session)
     for wrong in (

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
+from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, QueueChanged, RoostError
 from roost.core.events import AttemptBegan, MessageAdded, ToolCallUpdated, TurnUpdated
 from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, ImagePart, TextPart, ToolCallPart, ToolResultPart
@@ -198,6 +198,17 @@ async def test_tool_call_makes_legal_moves_only(ada: Driver) -> None:
     assert await ada.everything(run.session) == before
 
 
+async def test_call_of_another_turn_is_not_moved(ada: Driver) -> None:
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.end(run, state="interrupted")
+    later = await ada.run(run.session)
+    before = await ada.everything(run.session)
+    with pytest.raises(NotFound):
+        await ada.turns.set_tool_call(later.session, later.token, later.turn, call, "running")
+    assert await ada.everything(run.session) == before
+
+
 async def test_calls_are_listed_in_the_order_they_were_asked_for(ada: Driver) -> None:
     run = await ada.run()
     parts = tuple(ToolCallPart(new_tool_call_id(), f"tool{n}", "{}") for n in range(3))
@@ -260,6 +271,18 @@ async def test_repeats_of_writes_that_carry_ids_change_nothing(
         assert await ada.everything(session) == before
 
 
+async def test_turn_that_goes_on_says_no_more_how_it_had_stopped(ada: Driver) -> None:
+    run = await ada.run()
+    end = TurnEnd(state="interrupted", reason="crashed: Roost stopped.")
+    await ada.turns.end(run.session, run.token, run.turn, end)
+    stopped = await ada.turns.get(run.turn)
+    assert stopped.reason == end.reason
+    assert stopped.ended_at is not None
+    await ada.resume(run._replace(lease=await ada.claim(run.session)))
+    running = await ada.turns.get(run.turn)
+    assert (running.state, running.reason, running.ended_at) == ("running", None, None)
+
+
 async def test_message_id_that_is_taken_is_refused(ada: Driver) -> None:
     run, other = await ada.run(), await ada.run()
     taken = (await ada.live(other.session))[0].id
@@ -273,6 +296,16 @@ async def test_message_id_that_is_taken_is_refused(ada: Driver) -> None:
             await ada.turns.start(
                 run.session, lease.token, waiting, draft("Hello", "user", id=message)
             )
+    assert await ada.everything(run.session) == before
+
+
+async def test_step_under_a_message_id_of_another_session_is_refused(ada: Driver) -> None:
+    run, other = await ada.run(), await ada.run()
+    taken = (await ada.live(other.session))[0].id
+    before = await ada.everything(run.session)
+    step = Step(messages=(draft("Yes", id=taken),))
+    with pytest.raises(InvalidInput, match="taken"):
+        await ada.turns.append(run.session, run.token, run.turn, step)
     assert await ada.everything(run.session) == before
 
 
@@ -305,6 +338,17 @@ async def test_step_that_can_not_be_written_changes_nothing(ada: Driver, name: s
     before = await ada.everything(run.session)
     with pytest.raises(RoostError):
         await ada.turns.append(run.session, run.token, run.turn, BAD_STEPS[name])
+    assert await ada.everything(run.session) == before
+
+
+async def test_steer_that_waits_for_its_own_turn_by_now_is_not_taken_in(ada: Driver) -> None:
+    run = await ada.run()
+    steer = (await ada.queue.submit(run.session, new_turn("Faster", steer=True))).id
+    await ada.queue.edit(steer, None, steer=False)
+    before = await ada.everything(run.session)
+    step = Step(messages=(draft("On it"), draft("Faster", "user")), steers=(steer,))
+    with pytest.raises(QueueChanged):
+        await ada.turns.append(run.session, run.token, run.turn, step)
     assert await ada.everything(run.session) == before
 
 
@@ -426,17 +470,32 @@ async def test_repeat_by_a_writer_that_lost_its_lease_is_refused(
     ada: Driver, clock: FakeClock
 ) -> None:
     run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running")
     step = Step(messages=(draft("One"),))
     await ada.turns.append(run.session, run.token, run.turn, step)
     clock.advance(31)
     await ada.claim(run.session, OTHER_HOLDER)
     for write in (
+        ada.turns.set_tool_call(run.session, run.token, run.turn, call, "running"),
         ada.turns.append(run.session, run.token, run.turn, step),
         ada.turns.retry_step(run.session, run.token, run.turn, after=1),
         ada.turns.resume(run.session, run.token, run.turn, after=1),
     ):
         with pytest.raises(Fenced):
             await write
+
+
+async def test_writer_that_lost_its_lease_does_not_hear_that_the_turn_ended_as_it_wanted(
+    ada: Driver, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    clock.advance(31)
+    other = run._replace(lease=await ada.claim(run.session, OTHER_HOLDER))
+    await ada.end(other, state="interrupted")
+    await ada.claim(run.session, OTHER_HOLDER)
+    with pytest.raises(Fenced):
+        await ada.end(run, state="interrupted")
 
 
 @pytest.mark.parametrize("after", [0, 3, 7])

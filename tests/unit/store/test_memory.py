@@ -7,10 +7,11 @@ import pytest
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.messages import plain_text
 from roost.core.turns import EndState, TurnEnd
-from roost.store.memory import BegunSegment, MemoryStatus
+from roost.store.memory import BegunSegment, Deleted, MemoryStatus
 from roost.testing import faults
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, draft, new_turn, opened
+from tests.store_driver import Driver, draft, eventually, new_turn, opened
+from tests.unit.store.tables import rows_naming
 
 pytestmark = pytest.mark.both
 
@@ -72,6 +73,7 @@ async def test_ephemeral_turn_is_not_marked(ada: Driver, session: SessionId) -> 
     run = await ada.start(turn.id, await ada.claim(session))
     end = TurnEnd(state="completed", messages=(draft("Yes"),), memory_scope=SCOPE)
     await ada.turns.end(session, run.token, run.turn, end)
+    assert not await ada.store.memory.has_uncommitted(session)
     assert await ada.store.memory.cut(ada.user.id, session) == []
 
 
@@ -233,6 +235,26 @@ async def test_deleting_the_session_withdraws_what_is_in_flight(
     assert await memory.begin(segment.key, after=1) is None
     assert not await memory.committed(segment.key)
     assert await memory.all_waiting() == []
+
+
+async def test_what_a_provider_may_have_of_a_purged_session_is_known_until_it_forgot(
+    ada: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    memory, deleted = ada.store.memory, Deleted(session, SCOPE)
+    await complete(ada, session)
+    await begun(ada, session)
+    await ada.sessions.delete(session)
+    clock.advance(61)
+
+    async def purged() -> bool:
+        await ada.settings.put("nudge", "1")
+        return set(await rows_naming(folder, session)) == {"memory_segments"}
+
+    await eventually(purged)
+    assert await memory.to_forget() == [deleted]
+    await memory.forgotten(deleted)
+    assert await memory.to_forget() == []
+    assert await rows_naming(folder, session) == {}
 
 
 async def test_sessions_are_idle_after_their_last_turn(

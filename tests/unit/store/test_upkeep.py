@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from roost.core.approvals import Rule
 from roost.core.errors import NotFound
-from roost.core.ids import SessionId
+from roost.core.ids import SessionId, new_rule_id, new_schedule_id
 from roost.core.outbound import StoredPiece
+from roost.core.schedules import NewSchedule, When
 from roost.core.turns import OutboxEntry
 from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept
 from roost.testing.clock import FakeClock
@@ -110,6 +112,25 @@ async def test_retention_is_the_owners_to_set(folder: Path, clock: FakeClock) ->
         await store.close()
 
 
+async def test_what_was_told_is_known_for_as_long_as_it_might_be_told_again(
+    folder: Path, clock: FakeClock
+) -> None:
+    store = await open_any(folder, clock, retention=Retention(inbox=10))
+    try:
+        ada, route = await Driver.of(store, "Ada"), "small:dm:1"
+        await store.outbox.put(ada.user.id, (OutboxEntry("out_1", route, "{}"),))
+        await store.outbox.split("out_1", [StoredPiece("Stopped")])
+        entry = await store.outbox.next(route)
+        assert entry is not None
+        await store.outbox.sent(entry, 0, "m1")
+        clock.advance(7 * DAY)
+        assert (await store.upkeep.run()).outbox == 0
+        clock.advance(DAY + 1)
+        assert (await store.upkeep.run()).outbox == 1
+    finally:
+        await store.close()
+
+
 async def test_deleted_session_leaves_nothing_but_its_usage(
     ada: Driver, folder: Path, clock: FakeClock
 ) -> None:
@@ -118,6 +139,17 @@ async def test_deleted_session_leaves_nothing_but_its_usage(
     await ada.stream(run, "abc", attempt=2)
     await ada.submit(run.session)
     await ada.sessions.point("web", run.session)
+    await ada.schedules.add(
+        NewSchedule(
+            id=new_schedule_id(),
+            name="Looking",
+            when=When(kind="every", spec="1h", time_zone="UTC"),
+            text="Look!",
+            session=run.session,
+        )
+    )
+    rule = Rule(id=new_rule_id(), tool="ls", pattern=None, decision="allow", session=run.session)
+    await ada.store.of(ada.user.id).rules.add(rule)
     await ada.sessions.delete(run.session)
     assert await rows_naming(folder, run.session)
     clock.advance(61)

@@ -172,9 +172,8 @@ class Turns:
             raise Conflict(f"Turn {row.id} is no longer part of the history and can't go on.")
         if place.followed:
             raise Conflict(f"The conversation has gone on since turn {row.id}. Send a new message.")
-        if row.state != "waiting":
-            yield from refuse_while_live(row.session)
-        elif (yield query("pending_approvals_of", session=row.session)):
+        # One that is under way came after it, if it is not this one.
+        if row.state == "waiting" and (yield query("pending_approvals_of", session=row.session)):
             raise Conflict(f"Turn {row.id} still waits for an answer.")
 
     @writing

@@ -80,8 +80,7 @@ UPDATE messages SET gone = NULL WHERE session_id = :session AND gone = :epoch;
 
 -- name: undo_turns_from
 UPDATE turns SET undone = :epoch
-WHERE session_id = :session AND start >= :position AND undone IS NULL
-  AND state NOT IN ('running', 'waiting');
+WHERE session_id = :session AND start >= :position AND undone IS NULL;
 
 -- name: redo_turns
 UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch;

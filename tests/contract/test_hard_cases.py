@@ -10,13 +10,14 @@ import pytest
 
 from roost.core.clock import SystemClock
 from roost.core.config import LimitsConfig
-from roost.core.errors import Conflict
+from roost.core.errors import Conflict, NotFound
 from roost.core.events import Snapshot
-from roost.core.ids import BlobId, SessionId
+from roost.core.ids import BlobId, SessionId, new_turn_id
 from roost.core.messages import ImagePart, ToolResultPart, plain_text
 from roost.core.settings import Count
 from roost.core.turns import Turn
 from roost.store import watching
+from roost.store.leases import session_lease
 from roost.testing.models import ModelServer, call, finish, say, stall
 from roost.tools.base import Tool, ToolContext, ToolOutput
 from tests.engine import ASKS, ECHO, SECONDS, Engine, FunctionTool, eventually, said, started
@@ -222,6 +223,13 @@ async def test_whoever_leaves_while_asking_for_a_session_gives_it_back(engine: E
         await asyncio.wait([asking])
         async with asyncio.timeout(SECONDS):
             await goes_on(engine, session)
+
+
+async def test_session_is_free_after_a_turn_that_is_not_there_was_to_go_on(engine: Engine) -> None:
+    session = await engine.session()
+    with pytest.raises(NotFound):
+        await engine.parts.turns.resume(engine.owner.id, session, new_turn_id())
+    assert await engine.store.leases.holder(session_lease(session)) is None
 
 
 @pytest.mark.contract("D6")

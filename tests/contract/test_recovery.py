@@ -266,8 +266,9 @@ async def test_only_a_turn_younger_than_the_limit_continues_by_itself(
     clock.advance(WINDOW.total_seconds() + (1 if late else -60))
     async with started(engine):
         if late:
+            await engine.say(session, "And now?")  # what goes on by itself would come before it
             assert (await turn_of(engine, turn)).state == "interrupted"
-            assert len(server.requests) == 1
+            assert len(server.requests) == 2
         else:
             await engine.reached(turn.id, "completed")
 

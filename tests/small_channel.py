@@ -50,6 +50,8 @@ class SmallPlatform:
         self.files: dict[str, bytes] = {}
         self.typed: list[str] = []
         self.calls: list[tuple[float, str]] = []
+        self.keys: list[str] = []
+        """By which something was to be posted."""
         self.trouble: deque[ChannelError | None] = deque()
         """What the next calls meet; None is a call that goes through."""
         self.fetching: deque[ChannelError] = deque()
@@ -168,6 +170,7 @@ class SmallChannel:
     async def deliver(self, to: str, piece: Piece, *, key: str) -> str:
         platform = self.platform
         platform.calls.append((asyncio.get_running_loop().time(), to))
+        platform.keys.append(key)
         self._meet_trouble()
         known = [post for post in platform.posts if self._limits.keyed and post.key == key]
         if not known:

@@ -202,6 +202,7 @@ async def test_long_answer_is_split_once_and_sent_in_order(chat: Chat, server: M
     texts = chat.platform.texts()
     assert "".join("".join(texts).split()) == "".join(text.split())
     assert all(len(each) <= 200 for each in texts)
+    assert chat.platform.keys.count(chat.platform.posts[0].key) == 1, "it was confirmed"
 
 
 @pytest.mark.contract("E2")
@@ -577,6 +578,20 @@ async def test_what_was_shown_without_anyone_being_told_becomes_the_answer(
     server.release()
     await chat.platform.until_text("four five.")
     assert chat.platform.texts() == ["One two three four five."]
+
+
+@pytest.mark.usefixtures("live")
+@pytest.mark.contract("E2")
+async def test_answer_is_posted_anew_if_what_was_shown_of_it_is_gone(
+    chat: Chat, server: ModelServer
+) -> None:
+    server.plan(say("One two three") + stall(), model="model")
+    await chat.platform.say("Count")
+    await chat.platform.until_text("One two three")
+    chat.platform.trouble += [Undeliverable("small", "somebody has deleted it")]
+    server.release()
+    await chat.platform.until_posts(2)
+    assert chat.platform.texts() == ["One two three"] * 2
 
 
 @pytest.mark.usefixtures("live")

@@ -273,6 +273,20 @@ async def test_disabled_user_is_not_sent_what_was_waiting(chat: Chat) -> None:
     assert chat.platform.texts() == ["Good day."]
 
 
+@pytest.mark.contract("E3")
+@pytest.mark.parametrize(("blocked", "place"), [("42", None), (BIRDS.address, BIRDS)])
+async def test_who_is_on_the_block_list_of_the_configuration_is_not_heard(
+    folder: Path, server: ModelServer, blocked: str, place: Place | None
+) -> None:
+    async with chatting(Chat(folder, server, config=ChannelConfig(block=(blocked,)))) as chat:
+        await chat.pair()
+        await chat.platform.say("Hello", place=place)
+        await _handled(chat)
+        mine = chat.engine.store.of(chat.engine.owner.id)
+        assert not await mine.sessions.page()
+    assert chat.platform.texts() == []
+
+
 async def test_block_list_of_the_configuration_ends_deliveries_too(
     folder: Path, server: ModelServer
 ) -> None:

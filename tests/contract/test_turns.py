@@ -197,6 +197,36 @@ async def test_tool_that_does_not_stop_holds_nobody_up(engine: Engine, server: M
     assert (await engine.say(session, "Next")).state == "completed"
 
 
+@pytest.mark.contract("D6")
+async def test_turn_that_was_cancelled_stays_so_if_roost_stops_meanwhile(
+    engine: Engine, server: ModelServer
+) -> None:
+    entered, told, leave = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(arguments: str, context: object) -> str:
+        entered.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            told.set()
+            await leave.wait()
+        return "never"
+
+    engine.tools = (FunctionTool("slow", slow),)
+    await engine.restart()
+    server.plan(call("slow", {}))
+    session = await engine.session()
+    turn = await engine.account.send(session, "Go")
+    await entered.wait()
+    cancelling = asyncio.create_task(engine.account.cancel(session))
+    await told.wait()
+    await engine.stop()
+    leave.set()
+    assert await cancelling
+    await engine.start()
+    assert (await engine.account.turn(session, turn.id)).state == "cancelled"
+
+
 @pytest.mark.contract("D8")
 async def test_messages_sent_meanwhile_wait_and_run_in_order(
     engine: Engine, server: ModelServer

@@ -168,6 +168,14 @@ async def test_a_signature_holds_for_five_minutes(channel: WebhookChannel, ahead
     assert (await channel.hook(HookCall("POST", "", soon, body))).status == 202
 
 
+async def test_a_signature_is_no_use_at_another_time(channel: WebhookChannel) -> None:
+    body = b'{"id": "1", "conversation": "demo", "sender": {"id": "ann"}}'
+    overheard = signed(body, at=time.time() - 200)
+    again = {**overheard, "x-roost-timestamp": str(int(time.time()))}
+    assert (await channel.hook(HookCall("POST", "", again, body))).status == 401
+    assert (await channel.hook(HookCall("POST", "", overheard, body))).status == 202
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -201,7 +209,8 @@ async def test_what_is_asked_for_is_handed_out_until_it_was_received(
     first = await ask(channel, wait=10)
     assert [message["text"] for message in first["messages"]] == ["Hello."]
     assert await ask(channel) == first
-    assert await ask(channel, "of-another-run") == first
+    for cursor in ("of-another-run", "0a1b2c3d-9"):
+        assert await ask(channel, cursor) == first
     assert not sending.done()
     assert (await ask(channel, first["cursor"]))["messages"] == []
     assert await asyncio.wait_for(sending, 60) == "k1"

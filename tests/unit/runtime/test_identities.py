@@ -110,6 +110,13 @@ async def test_first_start_has_a_link_for_its_owner_until_somebody_signed_in(
     assert await identities.first_link() is None
 
 
+async def test_no_first_link_for_an_owner_who_is_disabled(identities: Identities) -> None:
+    owner = await identities.people.owner()
+    await identities.people.create("Ada", role="admin")
+    await identities.people.disable(owner.id)
+    assert await identities.first_link() is None
+
+
 async def test_no_first_link_once_there_is_a_password(identities: Identities) -> None:
     owner = await identities.people.owner()
     await identities.people.set_password(owner.id, RIGHT)

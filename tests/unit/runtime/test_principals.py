@@ -58,6 +58,20 @@ async def test_asked_once_in_a_while(principals: Principals, clock: FakeClock) -
     assert len(principals) == 0
 
 
+async def test_what_took_long_to_read_is_as_old_as_its_beginning(
+    principals: Principals, clock: FakeClock
+) -> None:
+    books = Books()
+    books.open.clear()
+    reading = asyncio.create_task(principals.get(b"x", books.find))
+    await books.begun.wait()
+    clock.advance(KEPT)
+    books.open.set()
+    assert await reading == ADA
+    await books.revoke()
+    assert await principals.get(b"x", books.find) is None
+
+
 async def test_strangers_are_not_remembered(principals: Principals) -> None:
     books = Books()
     books.answer = None

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from roost.channels import progress
+from roost.channels.outbox import GIVE_UP
 from roost.core.config import ChannelConfig, MemoryConfig
 from roost.core.errors import ChannelBusy, ChannelLost, Undeliverable
 from roost.core.ids import SessionId
@@ -155,6 +156,25 @@ async def _tried(chat: Chat, entry: str) -> bool:
 
 async def _is_sent(chat: Chat, entry: str) -> bool:
     return (await chat.engine.store.outbox.get(entry)).state == "sent"
+
+
+@pytest.mark.contract("E2")
+async def test_answer_that_could_not_be_sent_for_a_week_is_left_to_people(
+    folder: Path, server: ModelServer
+) -> None:
+    clock = FakeClock()
+    async with chatting(Chat(folder, server, clock=clock)) as chat:
+        await chat.pair()
+        chat.platform.trouble += [ChannelLost("small", "down")] * 100
+        await chat.platform.say("Hello")
+        entry = await eventually(lambda: chat.engine.store.outbox.next(HOME))
+        assert entry is not None
+        await eventually(lambda: _tried(chat, entry.id))
+        assert (await chat.engine.store.outbox.get(entry.id)).state == "pending"
+        clock.advance(GIVE_UP / 1000 + 1)
+        (kept,) = await eventually(lambda: chat.engine.store.outbox.undelivered(limit=10))
+        assert (kept.id, "down" in (kept.error or "")) == (entry.id, True)
+    assert chat.platform.texts() == []
 
 
 @pytest.mark.contract("E2")

@@ -17,11 +17,13 @@ from roost.core.errors import Budget, Conflict, NotFound, SummaryFailed
 from roost.core.events import Changed, HistoryRewritten, Noticed
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Message, TextPart, ToolResultPart, plain_text
+from roost.core.sessions import Session
 from roost.core.settings import BaseUrl, Count, Percent
 from roost.core.turns import TurnEnd
 from roost.llm.render import note
 from roost.runtime.journal import TurnJournal
 from roost.store.search import SearchFilter
+from roost.store.sessions import Sessions
 from roost.store.writes import Written
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
@@ -368,6 +370,29 @@ async def test_whoever_races_with_whom_there_is_one_new_epoch(
     kinds = [each.kind for each in await engine.account.history.rewrites(session)]
     assert kinds == ["compaction"]
     assert (await engine.say(session, "And?")).state == "completed"
+
+
+@pytest.mark.contract("B6")
+async def test_who_asked_before_it_was_done_has_it_done_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await engine.session()
+    await fill(engine, session, 4)
+    done = asyncio.Event()
+    read = Sessions.get
+
+    async def slowly(self: Sessions, session: SessionId) -> Session:
+        if asyncio.current_task() is late:
+            await done.wait()
+        return await read(self, session)
+
+    monkeypatch.setattr(Sessions, "get", slowly)
+    late = asyncio.create_task(engine.account.history.compact(session))
+    await asyncio.sleep(0)  # it has asked
+    assert await engine.account.history.compact(session) is not None
+    done.set()
+    assert await late is None
+    assert await epoch(engine, session) == 1
 
 
 async def _nobody_works(engine: Engine) -> bool:

@@ -8,6 +8,7 @@ the others find that there is nothing left to do.
 import asyncio
 from collections.abc import Coroutine, Sequence
 from functools import partial
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -46,6 +47,13 @@ class _Asked(msgspec.Struct, frozen=True):
     epoch: int
 
 
+class _Round(msgspec.Struct, weakref=True, eq=False):
+    """All who ask for the same session before one of them is served. Then it is over, and the
+    others have what they wanted: also who was slow to read how the session stood."""
+
+    over: bool = False
+
+
 class _Wait(msgspec.Struct, frozen=True):
     failures: int
     until: int
@@ -77,6 +85,7 @@ class Compactions:
         self._waits: dict[SessionId, _Wait] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._looking: dict[SessionId, asyncio.Task[None]] = {}
+        self._rounds: WeakValueDictionary[SessionId, _Round] = WeakValueDictionary()
 
     def __len__(self) -> int:
         """How many are looked after in the background."""
@@ -87,6 +96,7 @@ class Compactions:
     ) -> Compaction | None:
         """What a person asks for. None if there is nothing to gain, or if someone else did it
         meanwhile. During a turn it is done after it (B6), and this says so."""
+        round = self._rounds.setdefault(session, _Round())
         found = await self._store.of(user).sessions.get(session)
         here = await self._turns.is_under_way(user, session)
         if here or await self._runs_elsewhere(user, session):
@@ -96,7 +106,7 @@ class Compactions:
                 "A turn is under way. The conversation is compacted after it, unless this server "
                 "stops before: then ask again."
             )
-        return await self._make(user, session, found.epoch, "person", focus)
+        return await self._make(user, session, found.epoch, "person", focus, round)
 
     async def _runs_elsewhere(self, user: UserId, session: SessionId) -> bool:
         if self._store.signals is None:
@@ -105,12 +115,18 @@ class Compactions:
         return live is not None and live.state == "running"
 
     async def _make(
-        self, user: UserId, session: SessionId, epoch: int, trigger: Trigger, focus: str | None
+        self,
+        user: UserId,
+        session: SessionId,
+        epoch: int,
+        trigger: Trigger,
+        focus: str | None,
+        round: _Round | None = None,
     ) -> Compaction | None:
         mine = self._store.of(user)
         async with self._turns.held(session) as lease:
             found = await persisted(partial(mine.history.load, session))
-            if found.session.epoch != epoch:
+            if found.session.epoch != epoch or (round is not None and round.over):
                 return None  # it was rewritten while we waited
             prompt = await persisted(partial(mine.sessions.prompt, session))
             target = self._builder.plan(found.session).target
@@ -133,6 +149,8 @@ class Compactions:
                     return None
                 await persisted(partial(mine.history.compact, session, lease.token, made))
                 spent.clear()
+                if (served := self._rounds.pop(session, None)) is not None:
+                    served.over = True
             except Conflict:
                 return None  # rewritten, or a message of it pinned, while it was made
             finally:

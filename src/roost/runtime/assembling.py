@@ -30,6 +30,7 @@ from roost.runtime.parts import Memories, Parts
 from roost.runtime.recall import Recall
 from roost.runtime.recovery import Recovery
 from roost.runtime.remote_streams import RemoteStreams
+from roost.runtime.rounds import Rounds
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.switchboard import Switchboard
 from roost.runtime.turn_run import Engine
@@ -71,7 +72,9 @@ def assembled(
     turns = Turns(engine)
     naming = Naming(store, hub, builder)
     idle, limits = config.compaction.idle.total_seconds(), config.limits
-    compactions = Compactions(store, hub, turns, builder, clock=clock, idle=idle, limits=limits)
+    compactions = Compactions(
+        store, hub, turns, builder, clock=clock, idle=idle, limits=limits, rounds=engine.rounds
+    )
     turns.observers += [naming.finished, compactions.finished]
     window = 0.0 if at_rest else config.recovery.auto_continue.total_seconds()
     models = Models(builder.providers, builder.clients, builder.prices)
@@ -183,6 +186,7 @@ def _engine(
         config.approvals.ttl.total_seconds(),
         recall,
         Delivery(elsewhere=store.signals is not None),
+        Rounds(),
     )
 
 

@@ -8,7 +8,6 @@ the others find that there is nothing left to do.
 import asyncio
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -25,6 +24,7 @@ from roost.llm.base import Request
 from roost.runtime.building import Builder
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import persisted
+from roost.runtime.rounds import Round, Rounds
 from roost.runtime.spending import check_limits
 from roost.runtime.turns import Turns
 from roost.store.store import Store, UserStore
@@ -45,13 +45,7 @@ class _Asked(msgspec.Struct, frozen=True):
     user: UserId
     focus: str | None
     epoch: int
-
-
-class _Round(msgspec.Struct, weakref=True, eq=False):
-    """All who ask for the same session before one of them is served. Then it is over, and the
-    others have what they wanted: also who was slow to read how the session stood."""
-
-    over: bool = False
+    round: Round
 
 
 class _Wait(msgspec.Struct, frozen=True):
@@ -72,6 +66,7 @@ class Compactions:
         clock: Clock,
         idle: float,
         limits: LimitsConfig,
+        rounds: Rounds,
     ) -> None:
         self._store = store
         self._hub = hub
@@ -85,7 +80,7 @@ class Compactions:
         self._waits: dict[SessionId, _Wait] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._looking: dict[SessionId, asyncio.Task[None]] = {}
-        self._rounds: WeakValueDictionary[SessionId, _Round] = WeakValueDictionary()
+        self._rounds = rounds
 
     def __len__(self) -> int:
         """How many are looked after in the background."""
@@ -96,11 +91,14 @@ class Compactions:
     ) -> Compaction | None:
         """What a person asks for. None if there is nothing to gain, or if someone else did it
         meanwhile. During a turn it is done after it (B6), and this says so."""
-        round = self._rounds.setdefault(session, _Round())
+        round = self._rounds.join(session)
         found = await self._store.of(user).sessions.get(session)
         here = await self._turns.is_under_way(user, session)
-        if here or await self._runs_elsewhere(user, session):
-            self._asked[session] = _Asked(user, focus, found.epoch)
+        elsewhere = not here and await self._runs_elsewhere(user, session)
+        if round.over:
+            return None
+        if here or elsewhere:
+            self._asked[session] = _Asked(user, focus, found.epoch, round)
             self.heard(session)  # where it runs elsewhere, it may have ended just now
             raise Conflict(
                 "A turn is under way. The conversation is compacted after it, unless this server "
@@ -121,7 +119,7 @@ class Compactions:
         epoch: int,
         trigger: Trigger,
         focus: str | None,
-        round: _Round | None = None,
+        round: Round | None = None,
     ) -> Compaction | None:
         mine = self._store.of(user)
         async with self._turns.held(session) as lease:
@@ -149,8 +147,7 @@ class Compactions:
                     return None
                 await persisted(partial(mine.history.compact, session, lease.token, made))
                 spent.clear()
-                if (served := self._rounds.pop(session, None)) is not None:
-                    served.over = True
+                self._rounds.end(session)
             except Conflict:
                 return None  # rewritten, or a message of it pinned, while it was made
             finally:
@@ -239,7 +236,7 @@ class Compactions:
             found = await self._store.of(user).sessions.get(session)
             if asked is not None:
                 # If the turn itself has compacted meanwhile, there is no need any more.
-                await self._make(user, session, asked.epoch, "person", asked.focus)
+                await self._make(user, session, asked.epoch, "person", asked.focus, asked.round)
             elif await self._is_near(user, session):
                 await self._make(user, session, found.epoch, "idle", None)
             self._waits.pop(session, None)

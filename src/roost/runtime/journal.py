@@ -23,6 +23,7 @@ from roost.runtime.delivery import (
 )
 from roost.runtime.hub import Hub
 from roost.runtime.persistence import LONG_WAITS, persisted
+from roost.runtime.rounds import Rounds
 from roost.store.leases import Lease
 from roost.store.store import UserStore
 from roost.store.writes import Written
@@ -37,6 +38,7 @@ class Desk(NamedTuple):
     hub: Hub
     checkpoints: Checkpoints
     delivery: Delivery
+    rounds: Rounds
 
 
 class TurnJournal:
@@ -48,7 +50,7 @@ class TurnJournal:
     ) -> None:
         self.user = user
         self.turn = turn
-        self._store, self._hub, self._checkpoints, self._delivery = desk
+        self._store, self._hub, self._checkpoints, self._delivery, self._rounds = desk
         self._token = lease.token
         self._approval_ttl = approval_ttl
         self._attempt: Attempt | None = None
@@ -187,6 +189,7 @@ class TurnJournal:
         history, session = self._store.history, self.turn.session
         write = partial(history.compact, session, self._token, compaction)
         written = await self._whole(persisted(write))
+        self._rounds.end(session)
         self._hub.changed(session)
         found = await persisted(partial(history.load, session))
         return found.messages, written.epoch, written.head

@@ -36,6 +36,7 @@ from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
 from roost.runtime.persistence import persisted
 from roost.runtime.recall import Recall
+from roost.runtime.rounds import Rounds
 from roost.runtime.spending import budget_of
 from roost.store.store import Store
 from roost.store.work import Claimed
@@ -69,6 +70,7 @@ class Engine(NamedTuple):
     approval_ttl: float
     recall: Recall
     delivery: Delivery
+    rounds: Rounds
 
 
 class TurnRun:
@@ -102,7 +104,7 @@ class TurnRun:
         self._work: asyncio.Task[TurnEnd | None] | None = None
         self._gave_up: asyncio.Future[None] = loop.create_future()
         self._journal = TurnJournal(
-            Desk(self._store, engine.hub, engine.checkpoints, engine.delivery),
+            Desk(self._store, engine.hub, engine.checkpoints, engine.delivery, engine.rounds),
             claimed.session.user,
             claimed.lease,
             claimed.turn,

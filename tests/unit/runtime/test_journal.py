@@ -9,6 +9,7 @@ from roost.runtime.checkpoint import Checkpoints
 from roost.runtime.delivery import Delivery
 from roost.runtime.hub import Hub
 from roost.runtime.journal import Desk, TurnJournal
+from roost.runtime.rounds import Rounds
 from tests.store_driver import Driver, Run, draft
 
 
@@ -16,7 +17,8 @@ async def test_what_goes_on_after_the_end_of_its_turn_has_nowhere_to_write(ada: 
     session = await ada.session()
     turn = await ada.turns.get(await ada.submit(session))
     store = ada.store
-    desk = Desk(store.of(ada.user.id), Hub(store), Checkpoints(store.work, renew=10.0), Delivery())
+    checkpoints = Checkpoints(store.work, renew=10.0)
+    desk = Desk(store.of(ada.user.id), Hub(store), checkpoints, Delivery(), Rounds())
     lease = await ada.claim(session)
     journal = TurnJournal(desk, ada.user.id, lease, turn, approval_ttl=60.0)
     await journal.start(draft("Hello", "user"))

@@ -119,14 +119,16 @@ async def together(folder: Path) -> list[Figure]:
     waits = {appenders: Samples() for appenders in APPENDS}
     async with opened(folder) as rig:
         lives = [await rig.live() for _ in range(max(APPENDS))]
+        others = [await rig.live() for _ in range(GROUP)]  # as young as those in both files
         backup(folder, folder / "copy")
-        recorded = await _record(rig, lives[:GROUP])
+        recorded = await _record(rig, others)
         copy = connect_writer(folder / "copy" / DATABASE)
         for _ in range(ROUNDS):
             for appenders, count in APPENDS.items():
+                work = _work_for(lives[:appenders], count)
                 await rig.rest()
                 watch = Stopwatch()
-                await _append(rig.me.turns, lives[:appenders], count, waits[appenders])
+                await _append(rig.me.turns, work, waits[appenders])
                 runs[str(appenders)].append(watch.stop(count))
             for name, size, groups in (("raw", GROUP, 30), ("raw alone", 1, 320)):
                 await rig.rest()
@@ -142,19 +144,26 @@ async def _record(rig: Rig, lives: list[Live]) -> deque[Raw]:
     """The statements of enough appends for all rounds, in the order in which they ran."""
     recorder = Recorder(rig.me.turns.engine)
     turns = Turns(recorder, rig.user)
-    await _append(turns, lives, ROUNDS * GROUP * 35, Samples())
+    await _append(turns, _work_for(lives, ROUNDS * GROUP * 35), Samples())
     return deque([raw(asked) for asked in recorder.operations])
 
 
-async def _append(turns: Turns, lives: list[Live], count: int, waits: Samples) -> None:
-    async def one(live: Live) -> None:
-        for _ in range(count // len(lives)):
-            step = step_of(SIZE)
+Work = list[tuple[Live, list[Step]]]
+
+
+def _work_for(lives: list[Live], count: int) -> Work:
+    """What is appended, made beforehand as it is for the raw statements."""
+    return [(live, [step_of(SIZE) for _ in range(count // len(lives))]) for live in lives]
+
+
+async def _append(turns: Turns, work: Work, waits: Samples) -> None:
+    async def one(live: Live, steps: list[Step]) -> None:
+        for step in steps:
             await waits.wait(turns.append(live.session, live.lease.token, live.turn, step))
 
     async with asyncio.TaskGroup() as group:
-        for live in lives:
-            group.create_task(one(live))
+        for live, steps in work:
+            group.create_task(one(live, steps))
 
 
 def _median(runs: list[Run]) -> Run:

@@ -9,7 +9,7 @@ import pytest
 
 from roost.channels.admission import Admission
 from roost.channels.router import Router
-from roost.core.config import ChannelConfig
+from roost.core.config import ChannelConfig, SharingName
 from roost.core.errors import Conflict, NotFound
 from roost.core.ids import UserId, new_schedule_id, new_user_id
 from roost.core.inbound import InboundFile, Place
@@ -256,6 +256,18 @@ async def _ended(chat: Chat, turn: Turn, account: Account | None = None) -> bool
     return found.state == "completed"
 
 
+@pytest.mark.contract("E3")
+async def test_disabled_user_is_not_heard(chat: Chat) -> None:
+    bob = await _bob(chat)
+    await chat.engine.store.pairings.put("small", "42", bob, by="test")
+    await chat.engine.store.users.change(bob, disabled=True)
+    await chat.platform.say("Hello")
+    await chat.platform.say("/status")
+    await _handled(chat)
+    assert chat.platform.texts() == []
+    assert not await chat.engine.store.of(bob).sessions.page()
+
+
 async def test_disabled_user_is_not_sent_what_was_waiting(chat: Chat) -> None:
     bob = await _bob(chat)
     await chat.engine.store.pairings.put("small", "42", bob, by="test")
@@ -347,6 +359,40 @@ async def test_blocked_group_gets_nothing_more(chat: Chat) -> None:
     await chat.engine.account.schedules.run(schedule.id)
     await eventually(lambda: chat.engine.store.outbox.undelivered(limit=10))
     assert chat.platform.texts() == ["Good day."]
+
+
+@pytest.mark.contract("E3")
+@pytest.mark.parametrize("sessions", ["group", "user"])
+async def test_blocked_group_is_not_heard(
+    folder: Path, server: ModelServer, sessions: SharingName
+) -> None:
+    async with chatting(Chat(folder, server, config=ChannelConfig(sessions=sessions))) as chat:
+        await chat.pair()
+        await chat.platform.say("Hello", place=BIRDS)
+        await chat.platform.until_text("Good day.")
+        await chat.engine.parts.contacts.block("small", GROUP, by="test")
+        await chat.platform.say("Are you there?", place=BIRDS)
+        await _handled(chat)
+        (session,) = await chat.engine.account.sessions()
+        assert len(await chat.engine.account.turns(session.id)) == 1
+
+
+@pytest.mark.contract("E3")
+async def test_in_a_group_strangers_are_neither_heard_nor_spoken_to_unasked(
+    folder: Path, server: ModelServer
+) -> None:
+    async with chatting(Chat(folder, server, config=ChannelConfig(groups="all"))) as chat:
+        await chat.pair()
+        await chat.platform.say("Hello", place=OVERHEARD)
+        await chat.platform.say("My turn", place=OVERHEARD, sender="7", name="Eve")
+        await chat.platform.until_text("Good day.")
+        await chat.platform.say("And I?", place=OVERHEARD)
+        await chat.platform.until_posts(2)
+        assert chat.platform.texts() == ["Good day.", "Good day."]
+        await chat.platform.say("You there", place=BIRDS, sender="7", name="Eve")
+        await chat.platform.until_text("pairing code", to=GROUP)
+        turns = await chat.engine.account.turns(await chat.session(GROUP))
+        assert [plain_text(turn.parts) for turn in turns] == ["Ann: Hello", "Ann: And I?"]
 
 
 async def test_group_stays_whose_it_is(chat: Chat) -> None:

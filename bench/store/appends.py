@@ -23,7 +23,13 @@ SIZE = 1_000
 LARGE = 10_000
 GROUP = 64
 ROUNDS = 5
-APPENDS = {1: 300, 8: 800, GROUP: 1_920, 256: 2_048}
+GROUPS = 30
+ALONE = 320
+LONG = 150
+"""Of a round, how many raw groups it has and how many raw appends alone; and how many messages a
+long session begins with."""
+
+APPENDS = {1: 300, 8: 800, GROUP: GROUP * GROUPS, 256: 2_048}
 """By the number of appenders, how many appends a round makes."""
 
 _PEER = "916/s"
@@ -114,37 +120,42 @@ class Stopwatch:
 
 
 async def together(folder: Path) -> list[Figure]:
-    """The rounds of all kinds alternate, and each kind's median counts."""
+    """The rounds of all kinds alternate, and each kind's median counts. Every round has sessions of
+    its own, so that they are all alike: the longer sessions are, the more pages a group writes."""
     runs: defaultdict[str, list[Run]] = defaultdict(list)
     waits = {appenders: Samples() for appenders in APPENDS}
     async with opened(folder) as rig:
-        lives = [await rig.live() for _ in range(max(APPENDS))]
-        others = [await rig.live() for _ in range(GROUP)]  # as young as those in both files
+        recorders = [await _lives(rig, GROUP) for _ in range(ROUNDS)]
         backup(folder, folder / "copy")
-        recorded = await _record(rig, others)
+        recorded = [await _record(rig, lives) for lives in recorders]
         copy = connect_writer(folder / "copy" / DATABASE)
-        for _ in range(ROUNDS):
+        long = await _lives(rig, GROUP)
+        await _append(rig.me.turns, _work_for(long, LONG * GROUP), Samples())
+        for statements in recorded:
+            lives = await _lives(rig, max(APPENDS))
             for appenders, count in APPENDS.items():
                 work = _work_for(lives[:appenders], count)
-                await rig.rest()
-                watch = Stopwatch()
-                await _append(rig.me.turns, work, waits[appenders])
-                runs[str(appenders)].append(watch.stop(count))
-            for name, size, groups in (("raw", GROUP, 30), ("raw alone", 1, 320)):
+                runs[str(appenders)].append(await _round(rig, work, waits[appenders]))
+            runs["long"].append(await _round(rig, _work_for(long, GROUP * GROUPS), Samples()))
+            for name, size, groups in (("raw", GROUP, GROUPS), ("raw alone", 1, ALONE)):
                 await rig.rest()
                 watch = Stopwatch()
                 for _ in range(groups):
-                    replay(copy, [recorded.popleft() for _ in range(size)])
+                    replay(copy, [statements.popleft() for _ in range(size)])
                 runs[name].append(watch.stop(groups * size))
         copy.close()
     return _figures({name: _median(found) for name, found in runs.items()}, waits)
 
 
+async def _lives(rig: Rig, count: int) -> list[Live]:
+    return await asyncio.gather(*[rig.live() for _ in range(count)])
+
+
 async def _record(rig: Rig, lives: list[Live]) -> deque[Raw]:
-    """The statements of enough appends for all rounds, in the order in which they ran."""
+    """The statements of enough appends for a round, in the order in which they ran."""
     recorder = Recorder(rig.me.turns.engine)
     turns = Turns(recorder, rig.user)
-    await _append(turns, _work_for(lives, ROUNDS * GROUP * 35), Samples())
+    await _append(turns, _work_for(lives, GROUP * GROUPS + ALONE), Samples())
     return deque([raw(asked) for asked in recorder.operations])
 
 
@@ -154,6 +165,13 @@ Work = list[tuple[Live, list[Step]]]
 def _work_for(lives: list[Live], count: int) -> Work:
     """What is appended, made beforehand as it is for the raw statements."""
     return [(live, [step_of(SIZE) for _ in range(count // len(lives))]) for live in lives]
+
+
+async def _round(rig: Rig, work: Work, waits: Samples) -> Run:
+    await rig.rest()
+    watch = Stopwatch()
+    await _append(rig.me.turns, work, waits)
+    return watch.stop(sum([len(steps) for _, steps in work]))
 
 
 async def _append(turns: Turns, work: Work, waits: Samples) -> None:
@@ -197,6 +215,13 @@ def _figures(runs: dict[str, Run], waits: dict[int, Samples]) -> list[Figure]:
             unit="µs",
             limit=runs["raw"].cpu,
             against=f"{same}, {GROUP} in a transaction",
+        ),
+        Figure(
+            name=f"{GROUP} appenders to sessions of {LONG} messages and more",
+            value=runs["long"].rate,
+            unit="/s",
+            limit=runs["1"].rate,
+            against="one appender",
         ),
         Figure(
             name=f"what {GROUP} in a transaction are worth at most",

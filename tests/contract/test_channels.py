@@ -486,6 +486,31 @@ async def test_idle_route_begins_anew_and_says_so(folder: Path, server: ModelSer
         assert (await chat.engine.account.session(first)).ended_at is not None
 
 
+async def test_route_with_a_turn_under_way_does_not_begin_anew(
+    folder: Path, server: ModelServer
+) -> None:
+    """A question that was left open over night is still there in the morning."""
+
+    async def run(arguments: str, context: object) -> str:
+        return "done"
+
+    clock, tool = FakeClock(), FunctionTool("work", run, asks=ASKS)
+    config = ChannelConfig(reset=ResetRule("idle 8h"))
+    async with chatting(Chat(folder, server, tools=(tool,), clock=clock, config=config)) as chat:
+        await chat.pair()
+        server.plan(call("work", {}), say("It is done."), model="model")
+        await chat.platform.say("Do it")
+        asked = await chat.platform.until_text("Sure?")
+        clock.advance(9 * 3600)
+        await chat.platform.say("Good morning")
+        await chat.platform.until_acknowledged(2)
+        await eventually(lambda: _is_empty(chat))
+        assert await _turns(chat) == ["Do it", "Good morning"]
+        await chat.platform.say("", press=asked.piece.buttons[0].data, message=asked.id)
+        await chat.platform.until_text("It is done.")
+        await chat.platform.until_text("Good day.")
+
+
 async def test_route_begins_anew_when_its_own_rule_says_so(
     folder: Path, server: ModelServer
 ) -> None:

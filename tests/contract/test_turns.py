@@ -13,6 +13,8 @@ from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
 from roost.core.events import Changed
 from roost.core.messages import ContextPart, Part, TextPart, ToolResultPart, plain_text
 from roost.core.settings import Count
+from roost.core.turns import TurnState
+from roost.store.leases import Lease
 from roost.store.sessions import SessionPatch
 from roost.testing import faults
 from roost.testing.models import ModelServer, Reply, call, cut, fail, nothing, say, stall
@@ -458,6 +460,40 @@ async def test_parked_turn_can_be_cancelled(folder: Path, server: ModelServer) -
         assert (await engine.ended(turn.id)).state == "cancelled"
         assert await engine.account.decisions.pending() == []
         assert (await engine.say(session, "Never mind")).state == "completed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "becomes", "stopped"),
+    [(say("Wor") + stall(), "running", True), (say("Done."), "completed", False)],
+)
+async def test_parked_turn_that_is_answered_while_it_is_cancelled(
+    folder: Path,
+    server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: Reply,
+    becomes: TurnState,
+    stopped: bool,
+) -> None:
+    tool = FunctionTool("ask", _answered, asks=_QUESTION)
+    async with started(Engine(folder, server, clock=SystemClock(), tools=(tool,))) as engine:
+        server.plan(call("ask", {}), reply)
+        session = await engine.session()
+        turn = await engine.account.send(session, "Ask me")
+        await engine.reached(turn.id, "waiting")
+        (pending,) = await engine.account.decisions.pending()
+        claim = engine.store.leases.claim
+
+        async def after_the_answer(name: str, holder: str) -> Lease | None:
+            if ":hold:" in holder:
+                monkeypatch.undo()
+                await engine.account.decisions.answer(pending.id, "answered", answer="blue")
+                await engine.reached(turn.id, becomes)
+            return await claim(name, holder)
+
+        monkeypatch.setattr(engine.store.leases, "claim", after_the_answer)
+        async with asyncio.timeout(10):
+            assert await engine.account.cancel(session) is stopped
+        assert (await engine.ended(turn.id)).state == ("cancelled" if stopped else becomes)
 
 
 @pytest.mark.parametrize("place", ["store.commit.before", "store.commit.after"])

@@ -218,6 +218,17 @@ class Turns:
     async def cancel(self, user: UserId, session: SessionId, turn: TurnId | None = None) -> bool:
         """Stop the turn under way, if it is this one, keeping what it said. Whether it was
         stopped."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + PATIENCE
+        while True:
+            try:
+                return await self._cancel(user, session, turn)
+            except Conflict:
+                # A turn that waited was answered meanwhile: what it has become is looked at again.
+                if clock() >= end or self._stopping:
+                    raise
+
+    async def _cancel(self, user: UserId, session: SessionId, turn: TurnId | None) -> bool:
         run = self._runs.get(session)
         if run is None:
             async with self._claiming:
@@ -280,7 +291,7 @@ class Turns:
         live = (await mine.history.snapshot(session, limit=1)).turn
         if live is None or live.state != "waiting" or turn not in (None, live.id):
             return False
-        async with self.held(session) as lease:
+        async with self.held(session, patience=LOOK) as lease:
             calls = await mine.turns.tool_calls(live.id)
             end = closing("cancelled", None, (), calls, running="cancelled")
             end = with_delivery(live, end, live.attempt)
@@ -309,8 +320,10 @@ class Turns:
     # Holding a session while no turn runs: for rewrites, and for what ends it.
 
     @asynccontextmanager
-    async def held(self, session: SessionId) -> AsyncGenerator[Lease]:
-        lease = await self._claim(session)
+    async def held(
+        self, session: SessionId, *, patience: float = PATIENCE
+    ) -> AsyncGenerator[Lease]:
+        lease = await self._claim(session, patience)
         self._engine.checkpoints.hold(lease, lambda: None)
         try:
             yield lease
@@ -318,10 +331,10 @@ class Turns:
             self._engine.checkpoints.let_go(lease)
             await self._give_back(lease)
 
-    async def _claim(self, session: SessionId) -> Lease:
+    async def _claim(self, session: SessionId, patience: float = PATIENCE) -> Lease:
         """The session's lease, after whoever has it in this process. Whoever asked may leave: what
         is claimed all the same is given back."""
-        claiming = self._spawn(self._claimed(session))
+        claiming = self._spawn(self._claimed(session, patience))
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
@@ -332,9 +345,9 @@ class Turns:
         if not claiming.cancelled() and claiming.exception() is None:
             self._spawn(self._give_back(claiming.result()))
 
-    async def _claimed(self, session: SessionId) -> Lease:
+    async def _claimed(self, session: SessionId, patience: float) -> Lease:
         holder, loop = self._store.leases.new_holder("hold"), asyncio.get_running_loop()
-        end = loop.time() + PATIENCE
+        end = loop.time() + patience
         while loop.time() < end and not self._stopping:
             claim = partial(self._store.leases.claim, session_lease(session), holder)
             lease = await persisted(claim) or await self._ask(session)

@@ -112,3 +112,8 @@ async def test_what_was_cleared_is_read_from_its_end_to_its_beginning(stage: Sta
     await panel.get_by_role("button", name="Show earlier").click()
     await expect(panel.get_by_text("Is there an owl?")).to_be_visible()
     await expect(panel.get_by_role("button", name="Show earlier")).to_have_count(0)
+    stage.plan(say("You are welcome."))
+    await window.say("Thanks.")
+    await window.sees("You are welcome.")
+    await window.is_idle()
+    await expect(panel.get_by_text("Is there an owl?")).to_be_visible()

@@ -58,14 +58,14 @@ async def test_what_is_allowed_runs_and_its_output_is_there(stage: Stage) -> Non
 
 async def test_what_is_allowed_always_keeps_its_lines(stage: Stage) -> None:
     lines = "echo one\necho two"
-    stage.plan(call("terminal", {"command": lines}), say("Both."))
+    stage.plan(call("terminal", {"command": lines}), say("One, and two."))
     window = Window(await stage.page())
     await window.say("Say both.")
     await window.button("Always…").click()
     pattern = window.page.get_by_role("textbox", name="Allow without asking from now on")
     await expect(pattern).to_have_value(f"={lines}")
     await pattern.press("Enter")
-    await window.sees("Both.")
+    await window.sees("One, and two.")
     rules = msgspec.convert(await window.api("/api/rules"), _Rules)
     assert [rule["pattern"] for rule in rules.rules] == [f"={lines}"]
 

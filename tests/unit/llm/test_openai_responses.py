@@ -69,4 +69,11 @@ def test_items_keep_the_order_of_the_parts() -> None:
     parts = (TextPart("a"), TextPart("b"), ReasoningPart("", sealed, MINE), TextPart("c"))
     request = Request(model="heron", messages=(message("assistant", *parts),))
     assert [item["type"] for item in body(request)["input"]] == ["message", "reasoning", "message"]
-    assert len(body(request)["input"][0]["content"]) == 2
+    texts = [[each["text"] for each in item.get("content", ())] for item in body(request)["input"]]
+    assert texts == [["a", "b"], [], ["c"]]
+
+
+def test_a_thought_that_nothing_is_wanted_back_of_is_left_out() -> None:
+    parts = (ReasoningPart("Hm.", "", MINE), TextPart("Yes."))
+    request = Request(model="heron", messages=(message("assistant", *parts),))
+    assert [item["type"] for item in body(request)["input"]] == ["message"]

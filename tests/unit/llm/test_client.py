@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
@@ -49,6 +49,7 @@ from roost.testing.models import (
     think,
     use,
 )
+from tests.ports import full
 from tests.unit.llm.asking import KEY, asking, events_of, question, said_by, timeless, understood
 from tests.unit.testing.models.listening import PROTOCOLS, Heard, Protocols
 
@@ -440,16 +441,9 @@ async def test_a_host_that_lets_nobody_in_is_unreachable(
     connections: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llm_client, "CONNECT_SECONDS", 0.1)
-    with socket.socket() as full, ExitStack() as waiting:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        for _ in range(3):  # nobody takes them in, and there is room for one
-            guest = waiting.enter_context(socket.socket())
-            guest.setblocking(False)
-            guest.connect_ex(full.getsockname())
-        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+    with full() as port:
         async with asyncio.timeout(FOREVER):
-            error = await error_of(asking(connections, url, "chat"))
+            error = await error_of(asking(connections, f"http://127.0.0.1:{port}/v1", "chat"))
     assert isinstance(error, ModelUnreachable)
     assert "it does not answer" in str(error)
 

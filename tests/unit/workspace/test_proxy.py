@@ -219,6 +219,14 @@ async def test_what_is_no_request_ends_the_connection(proxy: Proxy, bad: bytes) 
     assert (await asked(proxy, "GET /", proxy.admit())).startswith(b"HTTP/1.1 400 ")
 
 
+async def test_a_request_without_end_is_not_read_to_its_end(proxy: Proxy) -> None:
+    line = await Line.to(proxy)
+    line.writer.write(b"GET http://example.com/ HTTP/1.1\r\n" + b"X: y\r\n" * 100_000)
+    with suppress(ConnectionError):  # it may be closed before all of this was sent
+        assert await line.rest() == b""
+    line.close()
+
+
 async def test_who_asks_for_nothing_is_not_waited_for(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Files that change between the look at them and the deed."""
+"""What is read and replaced at a spot, also where it changes between the look and the deed."""
 
 import os
 import threading
@@ -91,6 +91,18 @@ def test_what_was_changed_since_it_was_read_is_not_replaced(spot: Spot, file: Pa
         content.replace(spot, b"new", lambda: None, was=was)
     assert file.read_text() == "ours"
     assert os.listdir(file.parent) == ["a"]  # noqa: PTH208
+
+
+def test_what_is_too_much_for_a_file_or_in_a_folder_for_reading_is_not_written(
+    spot: Spot, file: Path
+) -> None:
+    was = whole(spot)
+    with pytest.raises(Refused, match="too much for one file"):
+        content.replace(spot, bytes(content.MOST + 1), lambda: None, was=was)
+    ground = Ground((Folder(file.parent, "/workspace"),), file.parent)
+    with View(ground) as view, view.find("a") as kept, pytest.raises(Refused, match="read-only"):
+        content.replace(kept, b"new", lambda: None, was=was)
+    assert file.read_text() == "mine"
 
 
 def test_what_is_private_is_so_while_it_is_written(spot: Spot, file: Path) -> None:

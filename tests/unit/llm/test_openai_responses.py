@@ -10,7 +10,7 @@ from roost.core.messages import ReasoningPart, TextPart, ToolCallPart
 from roost.llm.base import Effort, Request
 from roost.llm.openai_responses import encode
 from tests.unit.llm.asking import message, profile, question
-from tests.unit.llm.conversations import ARGUMENTS, MINE
+from tests.unit.llm.conversations import ARGUMENTS, MINE, TOOLS
 
 
 def body(request: Request, **changes: object) -> dict[str, Any]:
@@ -53,8 +53,9 @@ def test_effort_is_said_as_the_model_has_it(
 def test_what_the_model_does_not_take_is_left_out() -> None:
     request = msgspec.structs.replace(question(), effort="low", temperature=0.5)
     assert body(request)["temperature"] == 0.5
-    sent = body(request, effort="none", temperature=False)
-    assert not sent.keys() & {"reasoning", "temperature"}
+    request = msgspec.structs.replace(request, tools=TOOLS)
+    sent = body(request, effort="none", temperature=False, tools=False)
+    assert not sent.keys() & {"reasoning", "temperature", "tools"}
 
 
 @pytest.mark.parametrize(("written", "sent"), ARGUMENTS)

@@ -81,6 +81,7 @@ async def test_asked_for_at_once_it_is_the_same_one(idle: Hands) -> None:
     assert first.ground.home.host.stat().st_mode & 0o777 == 0o700
     assert first.ground.home.inside == "/workspace"
     assert [folder.inside for folder in first.ground.folders] == ["/workspace", "/output"]
+    assert [folder.writable for folder in first.ground.folders] == [True, False]
     assert not first.is_live
 
 

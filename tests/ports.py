@@ -1,6 +1,8 @@
 """A port that is kept for one test, also while nobody listens on it."""
 
 import socket
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 
 
 def held() -> socket.socket:
@@ -14,3 +16,15 @@ def held() -> socket.socket:
 
 def number(holder: socket.socket) -> int:
     return holder.getsockname()[1]
+
+
+@contextmanager
+def full() -> Generator[int]:
+    """The number of one where somebody listens and takes nobody in: whoever comes has to wait."""
+    with held() as holder, ExitStack() as waiting:
+        holder.listen(0)
+        for _ in range(3):  # there is room for one
+            guest = waiting.enter_context(socket.socket())
+            guest.setblocking(False)
+            guest.connect_ex(holder.getsockname())
+        yield number(holder)

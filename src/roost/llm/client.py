@@ -118,9 +118,9 @@ class HttpClient:
         with suppress(*_TROUBLE):  # the status alone says enough
             while len(body) < _ERROR_BODY and (chunk := await response.content.readany()):
                 body += chunk
-        body = without_secrets(body, self._endpoint.headers)
         after = response.headers.get("retry-after")
-        return failure(response.status, body, after, self._endpoint.provider, model)
+        error = failure(response.status, body, after, self._endpoint.provider, model)
+        return without_secrets(error, self._endpoint.headers)
 
     async def _events(
         self, response: aiohttp.ClientResponse, reading: Reading
@@ -139,8 +139,7 @@ class HttpClient:
                 yield event
         except ModelError as error:
             # One that comes with a status of success may name the key as well.
-            said = without_secrets(str(error).encode(), self._endpoint.headers)
-            error.args = (said.decode(),)
+            without_secrets(error, self._endpoint.headers)
             raise
 
     async def _chunk(self, response: aiohttp.ClientResponse) -> bytes:
@@ -176,13 +175,16 @@ class HttpClient:
         """Nothing of its own is held between requests."""
 
 
-def without_secrets(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """What a provider says about an error, without the credentials it was sent: some say which key
-    they do not take."""
+def without_secrets(error: ModelError, headers: Mapping[str, str]) -> ModelError:
+    """The same error, which shows none of the credentials that its provider was sent: some say
+    which key they do not take. They are looked for in what is shown, as in what came a key may be
+    written with escapes."""
+    said = str(error)
     for value in headers.values():
         if secret := value.removeprefix("Bearer "):
-            body = body.replace(secret.encode(), b"...")
-    return body
+            said = said.replace(secret, "...")
+    error.args = (said,)
+    return error
 
 
 async def _linger(response: aiohttp.ClientResponse) -> None:

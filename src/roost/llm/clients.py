@@ -150,8 +150,8 @@ class Clients:
                     # Not that a model is unknown: there is no list at this address.
                     raise RequestRefused("there is no list of models", provider=provider.name)
                 if response.status != 200:
-                    said = without_secrets(body, headers)
-                    raise failure(response.status, said, None, provider.name, "")
+                    error = failure(response.status, body, None, provider.name, "")
+                    raise without_secrets(error, headers)
                 return body
         except ModelError:
             raise

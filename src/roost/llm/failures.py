@@ -75,8 +75,8 @@ def _read(body: bytes) -> ErrorBody:
     try:
         envelope = msgspec.json.decode(body, type=_Envelope)
     except UNREADABLE:
-        text = " ".join(body[:300].decode("utf-8", "replace").split())
-        return ErrorBody(message=text or None)
+        text = " ".join(body.decode("utf-8", "replace").split())
+        return ErrorBody(message=_brief(text, 300) or None)
     if isinstance(envelope.error, ErrorBody):
         return envelope.error
     detail = envelope.detail if isinstance(envelope.detail, str) else None
@@ -87,8 +87,8 @@ def _classify(
     status: int, error: ErrorBody, retry_after: float | None, provider: str, model: str
 ) -> ModelError:
     said = " ".join(filter(None, [error.message, error.type, str(error.code or "")]))
-    detail = error.message or error.type or (f"status {status}" if status else "no reason given")
-    detail = detail.strip()[:500].rstrip(".")
+    detail = _brief((error.message or error.type or "").strip(), 500).rstrip(".")
+    detail = detail or (f"status {status}" if status else "no reason given")
     facts: dict[str, object] = {"provider": provider, "model": model, "status": status}
     # By words first where several statuses are in use for one thing. A rate limit on tokens also
     # speaks of length, and one on quota of billing: the status decides between those.
@@ -107,6 +107,11 @@ def _classify(
     if status in (408, 409, 425) or status >= 500 or "overloaded" in said or status == 0:
         return ModelOverloaded(detail, retry_after=retry_after, **facts)
     return RequestRefused(detail, **facts)
+
+
+def _brief(text: str, most: int) -> str:
+    """Up to a whole word: half of a key would not be known for one, and be shown."""
+    return text if len(text) <= most else text[: most + 1].rpartition(" ")[0]
 
 
 def _seconds(retry_after: str | None) -> float | None:

@@ -125,7 +125,7 @@ class ChatDecoder:
         """Join the pieces of one block of reasoning; the vendor wants whole blocks back."""
         last = self._details[-1] if self._details else None
         if last is None or [last.get(k) for k in _BLOCK] != [detail.get(k) for k in _BLOCK]:
-            self._details.append(dict(detail))
+            self._details.append(detail)
             return
         for name, value in detail.items():
             before = last.get(name)

@@ -154,8 +154,6 @@ class ResponsesDecoder:
             if item.type == "function_call":
                 yield self._call(index, item)
             self._keep(item, whole)
-        if response.error is not None:
-            raise failure_in_stream(response.error, self._provider, self._model)
         self._end(response)
 
     def _end(self, response: _Response) -> None:

@@ -62,10 +62,10 @@ def note(text: str) -> str:
 
 
 def _framed(frame: str, text: str, name: str | None = None) -> str:
-    """Nothing in it ends it: it may quote anybody."""
-    inside = text.replace(f"</{frame}", f"< /{frame}")
+    """Nothing in it ends it, nor does its name: both may quote anybody."""
     named = "" if name is None else f" name={name!r}"
-    return f"<{frame}{named}>\n{inside}\n</{frame}>"
+    inside = f"{named}>\n{text}\n".replace(f"</{frame}", f"< /{frame}")
+    return f"<{frame}{inside}</{frame}>"
 
 
 def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | None:

@@ -39,11 +39,15 @@ def test_a_thought_with_its_payload_is_complete(answer: Answer) -> None:
     answer.think("Two.")
     answer.keep("second")
     answer.keep("hidden", apart=True)
+    answer.think("Three.")
+    answer.keep("hidden too", apart=True)
     answer.say("Done.")
     assert answer.finish("stop", None).parts == (
         ReasoningPart("One.", "first", MINE),
         ReasoningPart("Two.", "second", MINE),
         ReasoningPart("", "hidden", MINE),
+        ReasoningPart("Three.", None, MINE),
+        ReasoningPart("", "hidden too", MINE),
         TextPart("Done."),
     )
 
@@ -51,7 +55,11 @@ def test_a_thought_with_its_payload_is_complete(answer: Answer) -> None:
 def test_a_payload_without_a_thought_makes_one(answer: Answer) -> None:
     answer.say("Hm.")
     answer.keep("sealed")
-    assert answer.finish("stop", None).parts[1] == ReasoningPart("", "sealed", MINE)
+    answer.keep("sealed too")
+    assert answer.finish("stop", None).parts[1:] == (
+        ReasoningPart("", "sealed", MINE),
+        ReasoningPart("", "sealed too", MINE),
+    )
 
 
 def test_one_payload_for_all_goes_with_the_first_thought(answer: Answer) -> None:

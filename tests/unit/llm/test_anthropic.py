@@ -10,7 +10,7 @@ from roost.core.messages import Part, ReasoningPart, TextPart, ToolCallPart
 from roost.llm.anthropic import REDACTED, encode
 from roost.llm.base import Effort, Request
 from tests.unit.llm.asking import message, profile, question
-from tests.unit.llm.conversations import MINE
+from tests.unit.llm.conversations import MINE, TOOLS
 
 
 def body(request: Request, **changes: object) -> dict[str, Any]:
@@ -64,6 +64,12 @@ def test_temperature_is_left_out_where_it_is_not_taken() -> None:
     assert "temperature" not in body(asked, temperature=False)
     thinking = msgspec.structs.replace(asked, effort="low")
     assert "temperature" not in body(thinking)
+
+
+def test_tools_are_left_out_where_they_are_not_taken() -> None:
+    asked = msgspec.structs.replace(question(), tools=TOOLS)
+    assert len(body(asked)["tools"]) == len(TOOLS)
+    assert "tools" not in body(asked, tools=False)
 
 
 def test_thoughts_go_back_as_they_came() -> None:

@@ -55,6 +55,39 @@ def test_a_thought_that_is_not_shown_is_not_a_redacted_one() -> None:
     )
 
 
+def test_thoughts_without_a_signature_are_apart_from_redacted_ones() -> None:
+    finished = answer(
+        block(0, type="thinking", thinking="Hm."),
+        stop(0),
+        block(1, type="redacted_thinking", data="aGlkZGVu"),
+        stop(1),
+        block(2, type="thinking", thinking="So.", signature="c2VhbA=="),
+        stop(2),
+        TEXT,
+        STOP,
+    )
+    assert finished.parts == (
+        ReasoningPart("Hm.", None, "nest/heron"),
+        ReasoningPart("", REDACTED + "aGlkZGVu", "nest/heron"),
+        ReasoningPart("So.", "c2VhbA==", "nest/heron"),
+        TextPart("Yes."),
+    )
+
+
+def test_each_thought_of_an_answer_in_one_piece_has_its_own_signature() -> None:
+    thoughts = [
+        {"type": "thinking", "thinking": "One.", "signature": "c2Vh"},
+        {"type": "thinking", "thinking": "Two."},
+    ]
+    text = {"type": "text", "text": "Yes."}
+    finished = answer({"type": "message", "content": [*thoughts, text], "stop_reason": "end_turn"})
+    assert finished.parts == (
+        ReasoningPart("One.", "c2Vh", "nest/heron"),
+        ReasoningPart("Two.", None, "nest/heron"),
+        TextPart("Yes."),
+    )
+
+
 def test_a_call_may_come_with_its_input_or_with_none() -> None:
     parts = answer(
         block(0, type="tool_use", id="a", name="read", input={"x": 1}),
@@ -96,6 +129,24 @@ def test_counts_that_are_not_repeated_stay() -> None:
         output_tokens=7,
     )
     assert answer(TEXT, STOP).usage is None
+    counted = answer(TEXT, STOP | {"usage": {"output_tokens": 7}}).usage
+    assert counted == Usage("nest", "heron", output_tokens=7)
+
+
+def test_why_it_stopped_is_said_once() -> None:
+    cut: Event = {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}}
+    counts: Event = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 7}}
+    assert answer(TEXT, cut, counts).reason == "length"
+
+
+def test_a_stream_that_says_that_it_ends_is_whole() -> None:
+    assert answer(TEXT, {"type": "message_stop"}).parts == (TextPart("Yes."),)
+
+
+def test_a_refusal_is_explained() -> None:
+    why = {"stop_reason": "refusal", "stop_details": {"explanation": "I would rather not"}}
+    with pytest.raises(ContentRefused, match="I would rather not"):
+        answer(TEXT, {"type": "message_delta", "delta": why})
 
 
 def test_what_is_to_come_is_passed_over() -> None:

@@ -27,6 +27,8 @@ from roost.core.errors import (
 )
 from roost.core.events import TextDelta
 from roost.core.messages import ReasoningPart
+from roost.llm import client as llm_client
+from roost.llm import sse
 from roost.llm.base import Finished, StreamEvent
 from roost.llm.client import HttpClient
 from roost.testing.models import (
@@ -47,6 +49,7 @@ from roost.testing.models import (
     think,
     use,
 )
+from tests.ports import full
 from tests.unit.llm.asking import KEY, asking, events_of, question, said_by, timeless, understood
 from tests.unit.testing.models.listening import PROTOCOLS, Heard, Protocols
 
@@ -182,6 +185,16 @@ async def test_a_refusal_in_one_piece_is_understood(
     error = await error_of(asking(connections, server, protocol))
     assert isinstance(error, ContentRefused)
     assert "No, sorry." in str(error)
+
+
+async def test_an_answer_in_one_piece_has_a_bound(
+    server: ModelServer, connections: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 1 << 20)
+    server.plan(raw("x" * (2 << 20), content_type="application/json"))
+    error = await error_of(asking(connections, server, "chat"))
+    assert isinstance(error, ReplyMalformed)
+    assert "over 1 MiB" in str(error)
 
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/messages"}
@@ -352,6 +365,17 @@ async def test_an_error_whose_body_breaks_off_is_still_known(
     assert isinstance(await error_of(asking(connections, server, protocol)), RateLimited)
 
 
+async def test_no_more_of_an_error_is_read_than_says_what_it_is(
+    server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    """It may be a page without end; the rest of it is not waited for either."""
+    server.plan(raw("x" * (1 << 17), status=500) + stall())
+    async with asyncio.timeout(FOREVER):
+        error = await error_of(asking(connections, server, "chat"))
+    assert isinstance(error, ModelOverloaded)
+    assert await soon(server.requests[0].closed())
+
+
 @each_protocol
 async def test_no_answer_is_an_error(
     protocol: Protocols, server: ModelServer, connections: aiohttp.ClientSession
@@ -411,6 +435,17 @@ async def test_a_refused_connection_is_unreachable(
         taken.bind(("127.0.0.1", 0))  # bound but not listening: nobody else can answer there
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         assert isinstance(await error_of(asking(connections, url, protocol)), ModelUnreachable)
+
+
+async def test_a_host_that_lets_nobody_in_is_unreachable(
+    connections: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm_client, "CONNECT_SECONDS", 0.1)
+    with full() as port:
+        async with asyncio.timeout(FOREVER):
+            error = await error_of(asking(connections, f"http://127.0.0.1:{port}/v1", "chat"))
+    assert isinstance(error, ModelUnreachable)
+    assert "it does not answer" in str(error)
 
 
 @pytest.mark.parametrize("url", ["http://nest.invalid/v1", "not an address", "http://[bad/v1"])
@@ -585,6 +620,32 @@ async def test_the_key_is_sent_and_shown_nowhere(
         chain = [error, error.__cause__, error.__context__]
         assert not any(KEY in f"{each!r} {each} {error.facts}" for each in chain)
     assert KEY not in repr(client) + repr(vars(client)) + caplog.text + "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("in_stream", [False, True], ids=["status", "stream"])
+@pytest.mark.parametrize("before", [0, 200, 270, 290, 470, 490])
+async def test_not_even_a_part_of_the_key_is_shown(
+    before: int, in_stream: bool, server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    """What a provider says is cut if it is long; half of a key is a secret still."""
+    told = f"{'Wrong.'.ljust(before)}{KEY} is no key of ours. {'So there. ' * 60}"
+    server.plan(fail(401, told, in_stream=in_stream), raw(told, status=401))
+    for _ in range(2):
+        error = await error_of(asking(connections, server, "chat"))
+        assert "Wrong" in str(error)
+        assert KEY[:4] not in str(error)
+
+
+@pytest.mark.parametrize("status", [200, 401])
+async def test_a_key_that_is_written_with_escapes_is_known(
+    status: int, server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    written = KEY.replace("-", "\\u002d")
+    body = f'{{"error":{{"message":"Wrong: {written}","code":401}}}}'
+    server.plan(raw(body, status=status, content_type="application/json"))
+    error = await error_of(asking(connections, server, "chat"))
+    assert isinstance(error, KeyRefused)
+    assert KEY not in str(error)
 
 
 @each_protocol

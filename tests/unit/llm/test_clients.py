@@ -1,5 +1,6 @@
 """Clients for all providers: what they send, what they list, whom they ask next."""
 
+import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator
@@ -18,12 +19,13 @@ from roost.core.errors import (
     ReplyMalformed,
     RequestRefused,
 )
+from roost.llm import clients as llm_clients
 from roost.llm.base import FellBack
 from roost.llm.clients import Clients, Listed
 from roost.llm.providers import Providers
 from roost.testing.models import ModelServer, fail, say
 from tests.unit.llm.asking import KEY, events_of, question, said_by
-from tests.unit.llm.test_client import serving
+from tests.unit.llm.test_client import FOREVER, serving
 from tests.unit.llm.test_providers import providers
 
 
@@ -125,7 +127,42 @@ async def test_own_headers_go_along_and_no_key_is_made_up(
     sent = server.requests[0].headers
     assert sent["x-team"] == "wren"
     assert sent["anthropic-version"] == "2030-01-01"
-    assert not {"authorization", "x-api-key", "api-key"} & {name.lower() for name in sent}
+    names = [name.lower() for name in sent]
+    assert names.count("anthropic-version") == 1
+    assert not {"authorization", "x-api-key", "api-key"} & set(names)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_this_machine_is_asked_past_any_proxy(host: str) -> None:
+    """The session that goes by the environment is closed: to use it would be another error."""
+    async with aiohttp.ClientSession() as closed, aiohttp.ClientSession() as direct:
+        await closed.close()
+        with socket.socket(socket.AF_INET6 if "[" in host else socket.AF_INET) as taken:
+            taken.bind((host.strip("[]"), 0))
+            known = providers(nest(f"http://{host}:{taken.getsockname()[1]}/v1"))
+            with pytest.raises(ModelUnreachable):
+                await Clients(known, closed, direct).models(next(iter(known)))
+
+
+async def test_others_are_asked_as_the_environment_says() -> None:
+    async with aiohttp.ClientSession() as connections, aiohttp.ClientSession() as closed:
+        await closed.close()
+        known = providers(nest("http://nest.invalid/v1"))
+        with pytest.raises(ModelUnreachable):
+            await Clients(known, connections, closed).models(next(iter(known)))
+
+
+async def test_a_provider_that_was_set_up_anew_is_asked_as_it_is_now(
+    server: ModelServer, connections: aiohttp.ClientSession
+) -> None:
+    known = providers(nest(server.openai_url))
+    clients = clients_of(known, connections)
+    for settings, key in ([], KEY), ([], "another"), (["vendor = 'openai'"], "another"):
+        known.adopt(providers(nest(server.openai_url, *settings, key=key)))
+        await events_of(clients.of(known.resolve("nest/heron")))
+    keys = [request.headers["authorization"] for request in server.requests]
+    assert keys == [f"Bearer {KEY}", "Bearer another", "Bearer another"]
+    assert [request.protocol for request in server.requests] == ["chat", "chat", "responses"]
 
 
 # Lists.
@@ -215,6 +252,41 @@ async def test_refused_list_is_explained_without_the_key(
         error = await refusal(connections, url)
     assert type(error) is kind
     assert KEY not in f"{error} {error.facts}"
+
+
+async def test_list_is_not_looked_for_elsewhere(connections: aiohttp.ClientSession) -> None:
+    """A key goes to the address it is for, and to no other."""
+    asked: list[str] = []
+
+    async def handle(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=302, headers={"location": "/elsewhere"})
+
+    async with serving(handle) as url:
+        assert isinstance(await refusal(connections, url), RequestRefused)
+    assert asked == ["/v1/models"]
+
+
+async def test_list_has_a_bound(connections: aiohttp.ClientSession) -> None:
+    async with answering(f"[{' ' * (9 << 20)}]") as url:
+        error = await refusal(connections, url)
+    assert isinstance(error, ReplyMalformed)
+    assert "too long" in str(error)
+
+
+async def test_list_that_does_not_come_is_not_waited_for(
+    connections: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm_clients, "_LIST_SECONDS", 0.1)
+    released = asyncio.Event()
+
+    async def handle(_: web.Request) -> web.Response:
+        await released.wait()
+        return web.Response(text="[]")
+
+    async with serving(handle) as url, asyncio.timeout(FOREVER):
+        assert isinstance(await refusal(connections, url), ModelUnreachable)
+        released.set()
 
 
 @pytest.mark.parametrize(

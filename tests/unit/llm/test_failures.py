@@ -105,6 +105,15 @@ CASES: list[tuple[type[ModelError], int, str]] = [
     ),
     (RequestRefused, 422, '{"detail":[{"loc":["body"],"msg":"extra fields not permitted"}]}'),
     (RequestRefused, 301, ""),
+    # Words that mean something else under another status.
+    (RateLimited, 429, '{"error":{"message":"Too many input tokens per minute"}}'),
+    (NoCredit, 402, '{"error":{"message":"Add a card first"}}'),
+    (ModelOverloaded, 500, '{"error":{"message":"The model was not found on this worker"}}'),
+    (ModelOverloaded, 503, '{"error":{"message":"The authentication service is down"}}'),
+    (ModelOverloaded, 500, '{"error":{"message":"The safety system does not answer"}}'),
+    (ModelOverloaded, 400, '{"error":{"message":"That engine is overloaded"}}'),
+    (ModelOverloaded, 409, ""),
+    (ModelOverloaded, 425, ""),
 ]
 
 
@@ -122,11 +131,24 @@ def test_the_wait_that_a_provider_asks_for_is_kept() -> None:
     )
 
 
+@pytest.mark.parametrize("written", ["", "soon", "-1", "nan", "inf", "86400"])
+def test_a_wait_that_makes_no_sense_is_none(written: str) -> None:
+    for status in (429, 503):
+        assert failure(status, b"", written, "acme", "m").facts["retry_after"] is None
+
+
+def test_what_is_shown_of_an_error_has_a_bound() -> None:
+    for body in (b"word " * 10_000, b'{"error":"' + b"word " * 10_000 + b'"}', b"x" * 10_000):
+        assert len(str(failure(400, body, None, "acme", "m"))) < 700
+
+
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
         (ModelOverloaded, ErrorBody(type="overloaded_error", message="Overloaded")),
         (RateLimited, ErrorBody(code=429, message="slow down")),
+        (RateLimited, ErrorBody(code="slow", status="429", message="slow down")),
+        (RateLimited, ErrorBody(type="rate_limit_error", message="slow down")),
         (ContextTooLong, ErrorBody(message="prompt is too long")),
         (ModelOverloaded, ErrorBody(code="server_error", message="The server had an error")),
         (ModelOverloaded, "something went wrong"),

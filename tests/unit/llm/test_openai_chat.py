@@ -79,6 +79,28 @@ def test_thoughts_go_back_as_the_vendor_wants_them() -> None:
     assert assistant(unsealed, text, reasoning_back="reasoning_details") == plain
 
 
+@pytest.mark.parametrize("way", ["reasoning_content", "reasoning_details"])
+def test_nobody_is_given_the_thoughts_of_another(way: str) -> None:
+    text, plain = TextPart("Yes."), {"role": "assistant", "content": "Yes."}
+    assert assistant(ReasoningPart("Hm.", "[{}]", "nest/owl"), text, reasoning_back=way) == plain
+    assert assistant(text, reasoning_back=way) == plain
+
+
+def test_results_are_cached_up_to_as_questions_are() -> None:
+    call = ToolCallPart(ToolCallId("tcl_1"), "look", "{}")
+    messages = (
+        message("user", TextPart("")),
+        message("user", TextPart("Look.")),
+        message("assistant", call),
+        message("tool", ToolResultPart(call.call, (TextPart("Seen."),))),
+    )
+    sent = body(Request(model="heron", messages=messages), cache="breakpoints")["messages"]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert sent[0]["content"] == ""  # a block without text would be refused
+    assert sent[1]["content"] == [{"type": "text", "text": "Look.", **mark}]
+    assert sent[3]["content"] == [{"type": "text", "text": "Seen.", **mark}]
+
+
 def test_an_answer_of_calls_alone_has_no_content() -> None:
     sent = assistant(ToolCallPart(ToolCallId("tcl_1"), "now", ""))
     assert sent["content"] is None

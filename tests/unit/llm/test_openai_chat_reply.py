@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from roost.core.errors import ContentRefused, ReplyMalformed
+from roost.core.errors import ContentRefused, ReplyMalformed, StreamCut
 from roost.core.messages import Part, ReasoningPart, TextPart, ToolCallPart
 from roost.core.usage import Usage
 from roost.llm.base import Finished
@@ -85,6 +85,7 @@ def test_blocks_of_reasoning_are_kept_whole() -> None:
         {"reasoning": "me.", "reasoning_details": [{"type": "t", "index": 0, "text": "me."}]},
         {"reasoning_details": [{"type": "t", "index": 0, "signature": "seal", "text": None}]},
         {"reasoning_details": [{"type": "e", "index": 1, "data": "x"}]},
+        {"reasoning_details": [{"type": "e", "index": 1, "data": "y"}]},
         {"content": "Yes."},
     )
     assert said == TextPart("Yes.")
@@ -92,7 +93,7 @@ def test_blocks_of_reasoning_are_kept_whole() -> None:
     assert thought.text == "Let me."
     assert msgspec.json.decode(thought.payload or "") == [
         {"type": "t", "index": 0, "text": "Let me.", "signature": "seal"},
-        {"type": "e", "index": 1, "data": "x"},
+        {"type": "e", "index": 1, "data": "xy"},
     ]
 
 
@@ -114,3 +115,24 @@ def test_cached_tokens_may_be_counted_in_another_field() -> None:
 def test_a_refusal_is_an_error_with_its_words() -> None:
     with pytest.raises(ContentRefused, match="I would rather not"):
         answer({"refusal": "I would "}, {"refusal": "rather not"})
+
+
+def test_a_filtered_answer_is_an_error() -> None:
+    with pytest.raises(ContentRefused, match="content filter"):
+        answer({"content": "Well"}, finish="content_filter")
+
+
+def test_why_it_stopped_is_said_once() -> None:
+    decoder = ChatDecoder("nest", "heron")
+    choices: list[Delta] = [{"delta": {"content": "Well"}, "finish_reason": "length"}, {}]
+    for choice in choices:
+        list(decoder.feed("", msgspec.json.encode({"choices": [choice]})))
+    assert decoder.end().reason == "length"
+
+
+def test_an_end_before_anything_was_said_is_a_cut() -> None:
+    """Asking again may help; it would not where a model has nothing to say."""
+    decoder = ChatDecoder("nest", "heron")
+    list(decoder.feed("", b"[DONE]"))
+    with pytest.raises(StreamCut):
+        decoder.end()

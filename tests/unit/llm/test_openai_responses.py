@@ -10,7 +10,7 @@ from roost.core.messages import ReasoningPart, TextPart, ToolCallPart
 from roost.llm.base import Effort, Request
 from roost.llm.openai_responses import encode
 from tests.unit.llm.asking import message, profile, question
-from tests.unit.llm.conversations import ARGUMENTS, MINE
+from tests.unit.llm.conversations import ARGUMENTS, MINE, TOOLS
 
 
 def body(request: Request, **changes: object) -> dict[str, Any]:
@@ -53,8 +53,9 @@ def test_effort_is_said_as_the_model_has_it(
 def test_what_the_model_does_not_take_is_left_out() -> None:
     request = msgspec.structs.replace(question(), effort="low", temperature=0.5)
     assert body(request)["temperature"] == 0.5
-    sent = body(request, effort="none", temperature=False)
-    assert not sent.keys() & {"reasoning", "temperature"}
+    request = msgspec.structs.replace(request, tools=TOOLS)
+    sent = body(request, effort="none", temperature=False, tools=False)
+    assert not sent.keys() & {"reasoning", "temperature", "tools"}
 
 
 @pytest.mark.parametrize(("written", "sent"), ARGUMENTS)
@@ -69,4 +70,11 @@ def test_items_keep_the_order_of_the_parts() -> None:
     parts = (TextPart("a"), TextPart("b"), ReasoningPart("", sealed, MINE), TextPart("c"))
     request = Request(model="heron", messages=(message("assistant", *parts),))
     assert [item["type"] for item in body(request)["input"]] == ["message", "reasoning", "message"]
-    assert len(body(request)["input"][0]["content"]) == 2
+    texts = [[each["text"] for each in item.get("content", ())] for item in body(request)["input"]]
+    assert texts == [["a", "b"], [], ["c"]]
+
+
+def test_a_thought_that_nothing_is_wanted_back_of_is_left_out() -> None:
+    parts = (ReasoningPart("Hm.", "", MINE), TextPart("Yes."))
+    request = Request(model="heron", messages=(message("assistant", *parts),))
+    assert [item["type"] for item in body(request)["input"]] == ["message"]

@@ -82,6 +82,20 @@ def test_a_failure_in_one_piece_is_an_error() -> None:
         answer({"object": "response", "error": {"message": "broken"}, "output": []})
 
 
+def test_thoughts_of_an_answer_in_one_piece_are_not_said() -> None:
+    thought = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    text = {"type": "message", "content": [{"type": "output_text", "text": "Yes."}]}
+    finished = answer({"object": "response", "output": [thought, text]})
+    assert finished.parts == (TextPart("Yes."),)
+
+
+def test_the_last_word_of_chat_is_passed_over() -> None:
+    decoder = ResponsesDecoder("nest", "heron")
+    for data in msgspec.json.encode(said("Yes.")), msgspec.json.encode(DONE), b"[DONE]":
+        list(decoder.feed("", data))
+    assert decoder.end().parts == (TextPart("Yes."),)
+
+
 def test_what_is_to_come_is_passed_over() -> None:
     news: list[Event] = [
         {"type": "response.news", "delta": {"a": 1}},

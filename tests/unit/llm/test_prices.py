@@ -112,6 +112,14 @@ async def test_compatible_server_may_be_known_by_its_address() -> None:
 
 async def test_variant_that_is_free_is_free() -> None:
     assert await cost(used("qwen/qwen3-32b:free", input=1000), "openrouter") == 0
+    assert await cost(used("qwen/qwen3-32b:free", input=1000), "groq") is None
+
+
+async def test_own_price_of_writing_to_the_cache_counts() -> None:
+    price = PriceConfig(Dollars(1), Dollars(1), cache_write=Dollars(3))
+    prices = Prices({"nest/*": price})
+    usage = used("claude-haiku-4-5", input=1000, written=100)
+    assert await prices.cost(usage, at("anthropic")) == 900_000 + 300_000
 
 
 async def test_user_knows_better() -> None:

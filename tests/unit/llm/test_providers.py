@@ -261,6 +261,40 @@ def test_key_of_the_environment_is_not_sent_to_what_was_added() -> None:
     own = {"mine": ProviderConfig(vendor="openai", base_url=BaseUrl("https://nest.example/v1"))}
     known = providers("", OPENAI).extended(Added(providers=own))
     assert known.key("mine") is None
+    held = Providers({}, {"mine": Key("sk-mine")}).extended(Added(providers=own))
+    assert held.key("mine") is None
+
+
+def test_key_of_the_environment_is_not_led_elsewhere_by_what_is_added() -> None:
+    elsewhere = {"openai": ProviderConfig(base_url=BaseUrl("https://nest.example/v1"))}
+    base = providers("", OPENAI)
+    assert not base.may_be_added("openai")
+    found = base.extended(Added(providers=elsewhere)).find("openai")
+    assert found is not None
+    assert found.base_url == "https://api.openai.com/v1"
+
+
+def test_credential_is_all_that_opens_a_provider() -> None:
+    toml = NEST + "headers = { x-nest = 'one' }\n"
+    others = [toml.replace("sk-nest", "sk-wren"), toml.replace("'one'", "'two'"), NEST]
+    seen = {providers(each).credential(next(iter(providers(each)))) for each in (toml, *others)}
+    assert len(seen) == 4
+
+
+def test_file_that_nobody_set_up_is_strange() -> None:
+    """Whoever asks for one by its name would have it read outside of any box."""
+    toml = (
+        "[models]\ndefault = 'local//models/a.gguf'\nsmall = '/models/b.gguf'\n"
+        "[providers.local]\nmodels = ['/models/c.gguf']\n" + NEST
+    )
+    known = providers(toml)
+    for name in ("a", "b", "c"):
+        assert not known.is_strange_file(f"/models/{name}.gguf")
+        assert not known.is_strange_file(f"local//models/{name}.gguf")
+    for strange in ("/models/d.gguf", "local//models/d.gguf", "d.gguf", "~/a.gguf"):
+        assert known.is_strange_file(strange)
+    for other in ("local", "nest/heron.gguf", "heron", "/models/a.txt"):
+        assert not known.is_strange_file(other)
 
 
 def test_adopted_providers_leave_a_target_as_it_was() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roost.core.errors import ModelError, ReplyMalformed
+from roost.core.errors import ModelError, ReplyMalformed, StreamCut
 from roost.core.messages import ToolCallPart, plain_text
 from roost.llm.base import Finished, StreamEvent
 from roost.llm.client import WIRES
@@ -245,6 +245,19 @@ def test_what_breaks_a_json_reader_is_a_malformed_reply(protocol: Protocols, dat
 def test_a_page_is_not_a_stream(protocol: Protocols) -> None:
     with pytest.raises(ReplyMalformed, match="not a stream"):
         read(protocol, b"<html>\n<h1>It works!</h1>\n</html>")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_lines_that_mean_nothing_here_are_passed_over(protocol: Protocols) -> None:
+    odd = b"colour: green\nid: 7\nretry: 10\n\n"
+    assert isinstance(read(protocol, odd + recorded(protocol, say("Yes.")))[-1], Finished)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_stream_that_says_nothing_was_cut(protocol: Protocols) -> None:
+    """That passes: whoever asked may ask again, as they would not after a page."""
+    with pytest.raises(StreamCut):
+        read(protocol, b": hello\nid: 7\nretry: 10\n\n")
 
 
 def test_an_error_with_odd_digits_for_a_code_is_told() -> None:

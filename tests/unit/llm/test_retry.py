@@ -158,6 +158,9 @@ async def test_server_gets_the_wait_it_asks_for() -> None:
 
 
 async def test_wait_that_is_too_long_is_not_waited() -> None:
+    time, model = Time(), Scripted([limited(60)], [HELLO, DONE])
+    await events_of(patient(time, model, chance=0))
+    assert time.slept == [60]
     time, model = Time(), Scripted([limited(61)], [HELLO, DONE])
     with pytest.raises(RateLimited):
         await events_of(patient(time, model))
@@ -234,6 +237,13 @@ async def test_fallback_is_asked_once_even_after_the_deadline() -> None:
     with pytest.raises(ModelOverloaded):
         await events_of(patient(time, model, other, chance=0.999, patience=Patience(deadline=0.1)))
     assert (len(model.asked), len(other.asked)) == (1, 1)
+
+
+async def test_deadline_is_one_for_all_models() -> None:
+    time, models = Time(), [Scripted(*[[OVERLOADED]] * 9), Scripted(*[[OVERLOADED]] * 9)]
+    with pytest.raises(ModelOverloaded):
+        await events_of(patient(time, *models, patience=Patience(deadline=10)))
+    assert time.slept == [0.5, 1, 2, 4, 0.5, 1]
 
 
 async def test_error_of_the_last_model_is_the_one_that_is_raised() -> None:

@@ -237,6 +237,7 @@ WORDS = "Some words that are worth a few tokens, all in all. " * 4
         (ReasoningPart(WORDS, "sig", "nest/another"), 0, 0),
         (ImagePart(BlobId("b"), "image/png"), 500, 2000),
         (FilePart(BlobId("b"), "application/pdf", "a.pdf", 600_000), 5_000, 30_000),
+        (FilePart(BlobId("b"), "application/pdf", "a.pdf", 600_000, sent=True), 1, 20),
         (FilePart(BlobId("text"), "text/plain", "a.txt", 9), 40, 60),
         (FilePart(BlobId("gone"), "text/plain", "a.txt", 4000), 900, 1100),
         (UnknownPart(b"{}"), 0, 0),

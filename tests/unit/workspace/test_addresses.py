@@ -1,13 +1,18 @@
 """What the guard lets through, and where it leads."""
 
+import asyncio
 from ipaddress import ip_address
 
 import pytest
 
 from roost.core.errors import AddressRefused
+from roost.workspace import addresses
 from roost.workspace.addresses import Guard, Spot, is_own, is_public, look_up, read_url, usual
 from tests.network import PUBLIC, PUBLIC_6, PUBLIC_TOO, Network
-from tests.ports import held, number
+from tests.ports import full, held, number
+
+FOREVER = 20.0
+"""Longer than anything here takes; a wait that long has failed."""
 
 
 @pytest.mark.parametrize(
@@ -71,6 +76,25 @@ async def test_a_name_that_does_not_exist() -> None:
         await Network().guard.spots("nowhere.example", 80)
 
 
+@pytest.mark.parametrize(
+    "name", ["localhost", "a.localhost", "metadata.google.internal", "134744072", "8.0x80808"]
+)
+async def test_what_can_only_be_local_or_is_a_number_is_not_even_looked_up(name: str) -> None:
+    network = Network()
+    network.name(name, [PUBLIC])
+    with pytest.raises(AddressRefused):
+        await network.guard.spots(name, 443)
+    assert network.lookups == []
+
+
+async def test_a_name_without_addresses_or_that_can_not_be_looked_up() -> None:
+    network = Network()
+    network.name("example.com", [])
+    for guard, name in (network.guard, "example.com"), (Guard(), f"{'a' * 64}.example"):
+        with pytest.raises(AddressRefused, match="there is no such host"):
+            await guard.spots(name, 443)
+
+
 async def test_the_next_address_is_tried_if_one_does_not_answer() -> None:
     network = Network()
     network.name("example.com", [PUBLIC, PUBLIC_TOO])
@@ -79,6 +103,28 @@ async def test_the_next_address_is_tried_if_one_does_not_answer() -> None:
         network.put(PUBLIC_TOO, number(nobody))
         with pytest.raises(ConnectionRefusedError):
             await network.guard.connect("example.com", 80)
+
+
+async def test_host_that_lets_nobody_in_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "CONNECT_SECONDS", 0.1)
+    network = Network()
+    with full() as port:
+        network.put(PUBLIC, port)
+        async with asyncio.timeout(FOREVER) as patience:
+            with pytest.raises(TimeoutError):
+                await network.guard.connect(PUBLIC, 80)
+        assert not patience.expired()
+
+
+async def test_lookup_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "LOOKUP_SECONDS", 0.1)
+
+    async def resolve(_: str) -> list[str]:
+        return await asyncio.get_running_loop().create_future()
+
+    async with asyncio.timeout(FOREVER):
+        with pytest.raises(AddressRefused, match="took too long"):
+            await Guard(resolve=resolve).spots("example.com", 443)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +156,9 @@ async def test_public_address_on_a_network_of_ones_choice_is_refused() -> None:
     assert network.dialled == []
 
 
-def test_a_password_is_not_repeated() -> None:
+@pytest.mark.parametrize("before", ["ada:secret", ":secret", "secret"])
+def test_a_password_is_not_repeated(before: str) -> None:
     with pytest.raises(AddressRefused) as refused:
-        read_url("https://ada:secret@example.com/")
+        read_url(f"https://{before}@example.com/")
     assert "secret" not in str(refused.value)
     assert "example.com" in str(refused.value)

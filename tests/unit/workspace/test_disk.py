@@ -68,6 +68,8 @@ def test_size_is_what_lies_in_a_folder_and_not_behind_links(tmp_path: Path) -> N
     before = size_of(tmp_path / "inner")
     (inner / "file").write_bytes(os.urandom(MB))
     (inner / "link").symlink_to("/usr")
+    (tmp_path / "outside").write_bytes(os.urandom(4 * MB))
+    (inner / "to a file").symlink_to("../../outside")
     assert before + MB <= size_of(tmp_path / "inner") < before + 2 * MB
     assert size_of(tmp_path / "nowhere") == 0
 

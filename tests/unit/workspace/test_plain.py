@@ -27,6 +27,7 @@ def plain(*pieces: bytes) -> str:
         (b"\xc2\x9b31mC1", "31mC1"),
         (b"tab\there", "tab\there"),
         (b"\x1b[", ""),
+        (b"text \x1b]0;a title that does not end", "text 0;a title that does not end"),
     ],
 )
 def test_text_is_what_a_person_would_have_read(printed: bytes, read: str) -> None:
@@ -52,6 +53,12 @@ def test_escape_that_never_ends_hides_no_more_than_its_length() -> None:
     swallowed = plain(b"\x1b]0;" + b"x" * 20_000 + b"\nthe rest")
     assert swallowed.endswith("\nthe rest")
     assert len(swallowed) > 15_000
+
+
+def test_escape_that_never_ends_is_not_kept_for_ever() -> None:
+    found = Plain()
+    pieces = [found.feed(piece) for piece in (b"\x1b]0;", *[b"x" * 1000] * 30)]
+    assert len("".join(pieces)) > 15_000
 
 
 def test_line_without_an_end_is_passed_on_and_goes_on() -> None:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from aiohttp import web
 
+from roost.workspace import proxy as browser_proxy
 from roost.workspace.proxy import CONNECTIONS, Pass, Proxy
 from tests.network import PUBLIC, Network, Site, served
 from tests.ports import held, number
@@ -18,6 +19,7 @@ DEADLINE = 60.0
 def network() -> Network:
     network = Network()
     network.name("example.com", [PUBLIC])
+    network.name("reports.example", [PUBLIC])
     return network
 
 
@@ -82,8 +84,9 @@ async def test_a_plain_request_is_passed_on_without_a_trace(proxy: Proxy, site: 
         return web.Response(text="here")
 
     site.pages["/a"] = answer
+    ticket = proxy.admit()
     got = await asked(
-        *(proxy, "GET http://example.com/a?b=%20\\", proxy.admit()),
+        *(proxy, "GET http://example.com/a?b=%20\\", ticket),
         *("Host: example.com", "Proxy-Connection: keep-alive", "Connection: keep-alive", "X: y"),
     )
     assert got.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -92,6 +95,7 @@ async def test_a_plain_request_is_passed_on_without_a_trace(proxy: Proxy, site: 
     ((path, headers),) = seen
     assert path == "/a?b=%20\\"
     assert headers == {"Host": "example.com", "X": "y", "Connection": "close"}
+    assert ticket.tasks == set(), "it counts no longer"
 
 
 async def test_exactly_the_body_of_a_request_is_passed_on(proxy: Proxy, network: Network) -> None:
@@ -192,6 +196,18 @@ async def test_what_a_browser_does_not_ask(proxy: Proxy, first: str, headers: li
     assert (await asked(proxy, first, proxy.admit(), *headers)).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.parametrize("length", ["-1", "+3", "3, 3", "three"])
+async def test_body_of_no_length_is_passed_on_to_nobody(
+    proxy: Proxy, site: Site, length: str
+) -> None:
+    line = await Line.to(proxy)
+    line.ask("POST http://example.com/", proxy.admit(), f"Content-Length: {length}", body=b"abcd")
+    line.writer.write_eof()
+    assert await line.rest() == b""
+    line.close()
+    assert site.asked == []
+
+
 @pytest.mark.parametrize("bad", [b"\r\n\r\n", b"GET\r\n\r\n", b"x" * 300_000, b"\x16\x03\x01"])
 async def test_what_is_no_request_ends_the_connection(proxy: Proxy, bad: bytes) -> None:
     line = await Line.to(proxy)
@@ -201,6 +217,61 @@ async def test_what_is_no_request_ends_the_connection(proxy: Proxy, bad: bytes) 
         assert b"200" not in await line.rest()
     line.close()
     assert (await asked(proxy, "GET /", proxy.admit())).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_request_without_end_is_not_read_to_its_end(proxy: Proxy) -> None:
+    line = await Line.to(proxy)
+    line.writer.write(b"GET http://example.com/ HTTP/1.1\r\n" + b"X: y\r\n" * 100_000)
+    with suppress(ConnectionError):  # it may be closed before all of this was sent
+        assert await line.rest() == b""
+    line.close()
+
+
+async def test_who_asks_for_nothing_is_not_waited_for(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_proxy, "HEAD_SECONDS", 0.1)
+    line = await Line.to(proxy)
+    line.writer.write(b"CONNECT example.com:443 HTTP/1.1\r\n")
+    assert await line.rest() == b""
+    line.close()
+
+
+@asynccontextmanager
+async def echo(proxy: Proxy, network: Network) -> AsyncGenerator[Line]:
+    """A tunnel to a host that says what it hears."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        network.put(PUBLIC, server.sockets[0].getsockname()[1])
+        line = await Line.to(proxy)
+        line.ask("CONNECT example.com:443", proxy.admit())
+        assert await line.until(b"\r\n\r\n") == b"HTTP/1.1 200 Connected\r\n\r\n"
+        yield line
+        line.close()
+
+
+async def test_a_tunnel_that_nothing_goes_through_is_closed(
+    proxy: Proxy, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_proxy, "IDLE_SECONDS", 0.1)
+    async with echo(proxy, network) as line:
+        assert await line.rest() == b""
+
+
+async def test_a_tunnel_lasts_for_as_long_as_it_is_used(
+    proxy: Proxy, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_proxy, "IDLE_SECONDS", 1.0)
+    async with echo(proxy, network) as line:
+        for _ in range(6):
+            await asyncio.sleep(0.25)
+            line.writer.write(b"x")
+            assert await line.until(b"x") == b"x"
 
 
 async def test_a_pass_that_is_over_ends_its_connections(proxy: Proxy, network: Network) -> None:

@@ -18,6 +18,7 @@ from roost.core.errors import (
 )
 from roost.core.ids import SessionId, UserId, new_session_id
 from roost.testing.clock import FakeClock
+from roost.workspace.base import Box, Ground, Sandbox, SandboxKind
 from roost.workspace.disk import DiskFloor
 from roost.workspace.place import FIRST_OWNER
 from roost.workspace.workspaces import Moving, Workspaces
@@ -80,6 +81,7 @@ async def test_asked_for_at_once_it_is_the_same_one(idle: Hands) -> None:
     assert first.ground.home.host.stat().st_mode & 0o777 == 0o700
     assert first.ground.home.inside == "/workspace"
     assert [folder.inside for folder in first.ground.folders] == ["/workspace", "/output"]
+    assert [folder.writable for folder in first.ground.folders] == [True, False]
     assert not first.is_live
 
 
@@ -444,6 +446,44 @@ async def test_resource_that_is_made_too_late_is_closed(idle: Hands) -> None:
     with pytest.raises(WorkspaceGone):
         await task
     assert late.closes == 1
+
+
+class Late:
+    """A sandbox whose boxes open once they are let."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.asked = asyncio.Event()
+        self.let = asyncio.Event()
+        self.boxes: list[Box] = []
+        self._sandbox = sandbox
+
+    @property
+    def kind(self) -> SandboxKind:
+        return self._sandbox.kind
+
+    async def open(self, ground: Ground, *, network: bool) -> Box:
+        self.asked.set()
+        await self.let.wait()
+        self.boxes.append(await self._sandbox.open(ground, network=network))
+        return self.boxes[-1]
+
+    async def close(self) -> None:
+        await self._sandbox.close()
+
+
+async def test_box_that_opens_too_late_is_closed(tmp_path: Path, clock: FakeClock) -> None:
+    async with sandbox_of("local") as sandbox, asyncio.timeout(DEADLINE):
+        late = Late(sandbox)
+        hands = Hands(tmp_path / "workspaces", late, clock)
+        workspace = await hands.workspace()
+        opening = asyncio.create_task(workspace.box())
+        await late.asked.wait()
+        await hands.workspaces.end(hands.session)
+        late.let.set()
+        with pytest.raises(WorkspaceGone):
+            await opening
+        assert [box.is_open for box in late.boxes] == [False]
+        await hands.workspaces.close()
 
 
 async def test_box_that_died_is_replaced(hands: Hands) -> None:

@@ -1,6 +1,7 @@
 """Where paths lead, as a box sees them."""
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from roost.workspace.base import Folder, Ground
 from roost.workspace.files import content
-from roost.workspace.files.paths import Refused, View
+from roost.workspace.files.paths import DEEPEST, LONGEST, Refused, View
 
 
 def ground(tmp_path: Path, *more: Folder, owner: int | None = None) -> Ground:
@@ -107,8 +108,75 @@ def test_folder_inside_another_is_not_reached_through_a_link_put_there(tmp_path:
     (secret / "a").write_text("secret")
     inner.symlink_to(secret)
     folders = (Folder(outer, str(outer), writable=True), Folder(inner, str(inner)))
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
     with View(ground(tmp_path, *folders)) as view, pytest.raises(OSError, match="Not a dir"):
         view.find(f"{inner}/a")
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_a_path_has_a_length(tmp_path: Path) -> None:
+    with View(ground(tmp_path)) as view:
+        assert leads_to(view, "/" * (LONGEST - 11) + "workspace/a") == "/workspace/a"
+        with pytest.raises(Refused, match=f"at most {LONGEST} characters"):
+            view.find("/" * (LONGEST - 10) + "workspace/a")
+
+
+def test_as_many_links_are_followed_as_the_kernel_would(tmp_path: Path) -> None:
+    with View(ground(tmp_path)) as view:
+        for number in range(1, 42):
+            (tmp_path / "files" / str(number)).symlink_to(str(number - 1))
+        assert leads_to(view, "40") == "/workspace/0"
+        with pytest.raises(Refused, match="goes round in links"):
+            view.find("41")
+
+
+def test_few_links_do_not_make_a_path_long(tmp_path: Path) -> None:
+    (tmp_path / "files" / "sub").mkdir(parents=True)
+    (tmp_path / "files" / "long").symlink_to("sub/../" * 500)
+    with View(ground(tmp_path)) as view:
+        assert leads_to(view, "long/a") == "/workspace/a"
+        with pytest.raises(Refused, match="too many folders"):
+            view.find("long/" * 20)
+
+
+def test_going_up_and_down_in_the_depth_comes_to_an_end(tmp_path: Path) -> None:
+    """Each way up is walked from the top."""
+    deep = "d/" * 100
+    (tmp_path / "files" / deep).mkdir(parents=True)
+    with View(ground(tmp_path)) as view:
+        assert leads_to(view, f"{deep}../d").count("/") == 101
+        with pytest.raises(Refused, match="too many folders"):
+            view.find(deep + "../d/" * 100)
+
+
+def test_link_put_where_a_file_was_found_is_just_a_link(tmp_path: Path) -> None:
+    with View(ground(tmp_path)) as view, view.find("a") as spot:
+        assert spot.look() is None
+        (tmp_path / "files" / "a").symlink_to("/etc/passwd")
+        found = spot.look()
+        assert found is not None
+        assert stat.S_ISLNK(found.st_mode)
+
+
+def test_folders_are_found_down_to_a_depth(tmp_path: Path) -> None:
+    """`/workspace` is one of them, be they there or yet to be made."""
+    below = "d/" * (DEEPEST - 1)
+    with View(ground(tmp_path)) as view:
+        for _ in range(2):
+            assert leads_to(view, below).count("/") == DEEPEST
+            with pytest.raises(Refused, match="too many folders"):
+                view.find(f"{below}d")
+            (tmp_path / "files" / below / "d").mkdir(parents=True, exist_ok=True)
+
+
+@pytest.mark.parametrize("kernel", ["/proc", "/sys"])
+def test_what_the_kernel_shows_is_no_file_even_where_it_is_in_reach(
+    tmp_path: Path, kernel: str
+) -> None:
+    with View(ground(tmp_path, Folder(Path(kernel), kernel))) as view:
+        for path in (kernel, f"{kernel}/self/environ", f"{kernel}/kernel"):
+            with pytest.raises(Refused, match="outside of what you may use"):
+                view.find(path)
 
 
 def test_no_descriptor_is_left(tmp_path: Path) -> None:

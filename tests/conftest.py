@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
@@ -11,6 +12,10 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from roost.core.ids import SessionId
+from roost.store.folder import DATABASE
+from roost.store.migrations import load
+from roost.store.sqlite.connect import connect_writer
+from roost.store.sqlite.schema import migrate
 from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.store_driver import AnyStore, Driver, databases, opened
@@ -95,13 +100,25 @@ async def url(postgres_server: postgres.Server) -> AsyncGenerator[str]:
     await postgres_server.give_back(url)
 
 
+@pytest.fixture(scope="session")
+def new_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with nothing in it but the schema, to be copied: making one takes longer."""
+    path = tmp_path_factory.mktemp("new") / DATABASE
+    connection = connect_writer(path)
+    migrate(connection, load("sqlite"), FakeClock())
+    connection.close()
+    return path
+
+
 @pytest.fixture
 async def folder(
-    tmp_path: Path, backend: str, request: pytest.FixtureRequest
+    tmp_path: Path, backend: str, new_database: Path, request: pytest.FixtureRequest
 ) -> AsyncGenerator[Path]:
     """The data folder of `store`."""
     folder = tmp_path / "data"
     if backend == "sqlite":
+        folder.mkdir(mode=0o700)
+        shutil.copy(new_database, folder)
         yield folder
         return
     server: postgres.Server = request.getfixturevalue("postgres_server")

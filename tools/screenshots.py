@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.async_api import Page
 
 from roost.testing.models import call, say, think
+from tests.e2e.chromium import launched
 from tests.e2e.web.stage import DESK, PHONE, Stage, staged
 from tests.e2e.web.test_channels import Settings, code_of
 from tests.e2e.web.test_channels import opened as channels
@@ -67,7 +68,7 @@ _STILL = """() => new Promise((done) => {
 
 async def make(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        async with staged(Path(scratch), _ASKS) as stage:
+        async with launched() as browser, staged(Path(scratch), browser, _ASKS) as stage:
             await _others(stage)
             await _answer(stage, folder)
             await _approval(stage, folder)

@@ -3,28 +3,31 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Page, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
 
-from tests.e2e.chromium import PATIENCE, launched
+from tests.e2e.chromium import PATIENCE
 from tests.e2e.command import Roost, Server
 from tests.e2e.web.window import Window
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-@pytest.fixture
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def server(roost: Roost) -> AsyncGenerator[Server]:
     async with roost.running() as server:
         yield server
 
 
-@pytest.fixture
-async def page() -> AsyncGenerator[Page]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser) -> AsyncGenerator[Page]:
     troubles: list[str] = []
-    async with launched() as browser:
-        page = await browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: troubles.append(f"{said.type}: {said.text}"))
-        yield page
+    page = await browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda said: troubles.append(f"{said.type}: {said.text}"))
+    yield page
+    await page.close()
     assert [trouble for trouble in troubles if not _is_expected(trouble)] == []
 
 

@@ -1,23 +1,24 @@
 """The app while its server is gone, in a real browser."""
 
 import signal
-from collections.abc import AsyncGenerator
 
 import pytest
-from playwright.async_api import Page
+import pytest_asyncio
+from playwright.async_api import Browser, Page
 
-from tests.e2e.chromium import PATIENCE, launched
+from tests.e2e.chromium import PATIENCE
 from tests.e2e.command import Roost
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 READY = "navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller !== null)"
 
 
-@pytest.fixture
-async def page() -> AsyncGenerator[Page]:
-    async with launched() as browser:
-        page = await browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        yield page
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser) -> Page:
+    page = await browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    return page
 
 
 async def test_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(

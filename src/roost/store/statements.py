@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from operator import itemgetter
 
@@ -52,8 +53,10 @@ def _in_order(names: tuple[str, ...]) -> Callable[[Mapping[str, SqlValue]], Sequ
     return lambda given: [given[name] for name in names]
 
 
+@cache
 def load(dialect: str) -> Mapping[str, Statement]:
-    """Every statement of `sql/both/*.sql` and of `sql/<dialect>/*.sql`."""
+    """Every statement of `sql/both/*.sql` and of `sql/<dialect>/*.sql`. Read once: that is a
+    large part of opening a store."""
     sql = resources.files("roost.store") / "sql"
     files = [
         item

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, ConsoleMessage, Page
 
 from roost.testing.models import Answer, ModelServer
 from tests import ports
-from tests.e2e.chromium import PATIENCE, launched
+from tests.e2e.chromium import PATIENCE, empty
 from tests.e2e.command import Roost, Server
 
 CONFIG = """
@@ -134,14 +134,13 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(folder: Path, more: str = "") -> AsyncGenerator[Stage]:
-    async with ModelServer() as model, AsyncExitStack() as stack:
-        browser = await stack.enter_async_context(launched())
+async def staged(folder: Path, browser: Browser, more: str = "") -> AsyncGenerator[Stage]:
+    async with ModelServer() as model:
         stage = Stage(Roost(folder), model, browser, folder)
         stage.configure(more)
         try:
             await stage.start()
             yield stage
         finally:
-            await stack.aclose()  # before its server goes
+            await empty(browser)  # before its server goes
             await stage.close()

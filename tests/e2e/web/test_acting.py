@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.async_api import expect
+import pytest_asyncio
+from playwright.async_api import Browser, expect
 
 from roost.testing.models import call, say, think
 from tests.boxes import need
@@ -24,10 +25,10 @@ ask = ["terminal"]
 """
 
 
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncGenerator[Stage]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def stage(tmp_path: Path, browser: Browser) -> AsyncGenerator[Stage]:
     await need("bubblewrap")
-    async with staged(tmp_path, ASKS) as stage:
+    async with staged(tmp_path, browser, ASKS) as stage:
         yield stage
     assert stage.troubles == []
 

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from roost.testing.models import say
 from tests.e2e.web.axe import violations
@@ -179,10 +179,10 @@ async def test_wrong_code_is_said_where_it_was_entered(
 
 
 async def test_channel_of_roost_toml_is_shown_and_left_alone(
-    tmp_path: Path, telegram: FakeTelegram
+    tmp_path: Path, browser: Browser, telegram: FakeTelegram
 ) -> None:
     config = TELEGRAM.format(token="1:wrong", api=telegram.url)  # noqa: S106
-    async with staged(tmp_path, config) as stage:
+    async with staged(tmp_path, browser, config) as stage:
         settings = await opened(await stage.page(), stage)
         await settings.sees("From roost.toml: change it there")
         await settings.sees("It stands in roost.toml: set it right there, and restart Roost.")
@@ -190,11 +190,13 @@ async def test_channel_of_roost_toml_is_shown_and_left_alone(
     assert stage.troubles == []
 
 
-async def test_lost_connection_is_told_and_comes_back_by_itself(tmp_path: Path, port: int) -> None:
+async def test_lost_connection_is_told_and_comes_back_by_itself(
+    tmp_path: Path, browser: Browser, port: int
+) -> None:
     async with AsyncExitStack() as running:
         telegram = await running.enter_async_context(fake_telegram(port))
         config = TELEGRAM.format(token=TOKEN, api=telegram.url)
-        async with staged(tmp_path, config) as stage:
+        async with staged(tmp_path, browser, config) as stage:
             settings = await opened(await stage.page(), stage)
             await settings.sees("Connected")
             await running.aclose()
@@ -208,9 +210,10 @@ async def test_lost_connection_is_told_and_comes_back_by_itself(tmp_path: Path, 
 
 
 async def test_what_was_not_delivered_is_shown_and_tried_again(
-    tmp_path: Path, telegram: FakeTelegram
+    tmp_path: Path, browser: Browser, telegram: FakeTelegram
 ) -> None:
-    async with staged(tmp_path, TELEGRAM.format(token=TOKEN, api=telegram.url)) as stage:
+    config = TELEGRAM.format(token=TOKEN, api=telegram.url)
+    async with staged(tmp_path, browser, config) as stage:
         stage.model.otherwise(say("An answer that nobody got."))
         telegram.blocked.add(42)
         settings = await opened(await stage.page(), stage)

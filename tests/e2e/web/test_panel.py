@@ -4,8 +4,8 @@ import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-import pytest
-from playwright.async_api import expect
+import pytest_asyncio
+from playwright.async_api import Browser, expect
 
 from roost.testing.models import call, say, stall, use
 from tests.boxes import need
@@ -16,10 +16,10 @@ from tests.engine import eventually
 WINDOW = 8000
 
 
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncGenerator[Stage]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def stage(tmp_path: Path, browser: Browser) -> AsyncGenerator[Stage]:
     await need("bubblewrap")
-    async with staged(tmp_path, f"context = {WINDOW}") as stage:
+    async with staged(tmp_path, browser, f"context = {WINDOW}") as stage:
         yield stage
     assert stage.troubles == []
 

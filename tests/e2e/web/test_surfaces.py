@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
 
 from roost.testing.models import Reply, say, stall
 from tests.e2e.chat_terminal import ENTER, Terminal, terminal
@@ -14,9 +16,10 @@ from tests.e2e.web.window import Window
 from tests.fakes.telegram import TOKEN, FakeTelegram
 
 
-@pytest.fixture
-async def stage(tmp_path: Path, telegram: FakeTelegram) -> AsyncGenerator[Stage]:
-    async with staged(tmp_path, TELEGRAM.format(token=TOKEN, api=telegram.url)) as stage:
+@pytest_asyncio.fixture(loop_scope="session")
+async def stage(tmp_path: Path, browser: Browser, telegram: FakeTelegram) -> AsyncGenerator[Stage]:
+    config = TELEGRAM.format(token=TOKEN, api=telegram.url)
+    async with staged(tmp_path, browser, config) as stage:
         yield stage
     assert stage.troubles == []
 

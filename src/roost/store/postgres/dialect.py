@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import msgspec
 
@@ -50,6 +51,7 @@ _DERIVED: dict[str, Callable[[Given], SqlValue]] = {
 """What a statement is given in place of the text that FTS5 makes words of itself."""
 
 
+@cache
 def load(*, server_clock: bool) -> Mapping[str, Statement]:
     """With the server's clock `:now` is no parameter."""
     found = statements.load("postgres")

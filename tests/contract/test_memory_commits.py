@@ -12,6 +12,7 @@ from roost.core.messages import TextPart, plain_text
 from roost.core.turns import NewTurn
 from roost.core.users import User
 from roost.memory.base import Segment
+from roost.runtime import memory_commits
 from roost.runtime.segments import MOST_FAILURES, Committed, Failed, Nothing
 from roost.store.leases import session_lease
 from roost.store.memory import GivenUp
@@ -229,6 +230,29 @@ async def test_sessions_do_not_wait_for_one_another(engine: Engine, memory: Scri
     await memory.called(3)
     memory.go_on()
     assert await asyncio.gather(*commits) == [Committed(1)] * 3
+
+
+async def test_boundaries_that_memory_is_too_slow_for_wait_in_the_store(
+    engine: Engine,
+    memory: ScriptedMemory,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory_commits, "MOST", 2)
+    sessions = [await engine.session() for _ in range(4)]
+    for session in sessions:
+        await engine.say(session)
+    memory.hang()
+    for session in sessions:
+        await engine.account.end(session)
+    assert len(engine.parts.memory) == 2
+    memory.go_on()
+    await eventually(lambda: _at_rest(engine))
+    assert {segment.session for segment in memory.calls} == {*sessions[:2]}
+    clock.advance(HOUR)
+    await engine.parts.memory.look()
+    for session in sessions:
+        await committed(engine, session)
 
 
 # Failing.

@@ -80,7 +80,7 @@ class MemoryCommits:
     def boundary(self, user: UserId | None, session: SessionId | None, why: str) -> None:
         """What was said in this session so far is to be committed. Returns at once (C8). Without a
         user it is whosever it is; one that is not this user's is left alone."""
-        if session and (user, session) not in self._asked and self._has_room():
+        if session and (user, session) not in self._asked and len(self._tasks) < MOST:
             self._asked.add((user, session))
             self._spawn(self._at_boundary(user, session, why))
 
@@ -90,7 +90,7 @@ class MemoryCommits:
 
     def deleted(self, session: SessionId) -> None:
         """The session was deleted: what memory has of it is to be forgotten (C12)."""
-        if session and session not in self._forgetting and self._has_room():
+        if session and session not in self._forgetting:
             self._forgetting.add(session)
             self._spawn(self._forget(session))
 
@@ -183,9 +183,6 @@ class MemoryCommits:
             log.warning("memory commits are left for the next start", commits=len(self._tasks))
             await asyncio.wait(self._tasks, timeout=OBEY)
         await self._calls.close()
-
-    def _has_room(self) -> bool:
-        return len(self._tasks) < MOST
 
     def _spawn(self, work: Coroutine[object, object, Report | None]) -> asyncio.Task[Report | None]:
         # In a context of its own: it does not belong to the turn that happened to cause it.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import StoreOwned
-from roost.store.folder import BLOBS, DATABASE, KEY
+from roost.store.folder import BLOBS, DATABASE, KEY, OwnerLock, this_process
 from tests.faults.recount import recount
 from tests.faults.scene import USER, opened, populate
 from tests.faults.victim import REPOSITORY
@@ -59,6 +59,23 @@ async def test_folder_of_a_killed_owner_opens_at_once(tmp_path: Path) -> None:
         owner.wait()
         async with opened(tmp_path) as store:
             assert await store.users.get(USER)
+
+
+KILLED_WHILE_IT_STARTS_A_PROGRAM = """
+import os, pathlib, signal, sys, time
+from roost.store.folder import OwnerLock, this_process
+lock = OwnerLock(pathlib.Path(sys.argv[1]), this_process("1", 0))
+if os.fork():
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(0.1)
+"""
+
+
+def test_program_that_a_killed_owner_was_starting_holds_nobody_up(tmp_path: Path) -> None:
+    """Between fork and exec it has the owner's files open, and so the lock."""
+    command = [sys.executable, "-c", KILLED_WHILE_IT_STARTS_A_PROGRAM, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    OwnerLock(tmp_path, this_process("1", 0)).release()
 
 
 async def test_folder_that_was_let_go_opens_at_once(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ KEY = "secret.key"
 _LOCK = "owner.lock"
 
 _PATIENCE = 1.0
-"""Seconds for which a start waits for those who only look at the lock."""
+"""Seconds for which a start waits for those who only look at the lock, or have died with it."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,12 +129,30 @@ def _take(file: int) -> bool:
     """Lock it, unless it is owned. Those who only look (`holder`) are soon gone."""
     deadline = time.monotonic() + _PATIENCE
     while not _flock(file, fcntl.LOCK_EX):
-        # An owner would not let us share it.
-        if not _flock(file, fcntl.LOCK_SH) or time.monotonic() > deadline:
+        if not (_is_shared(file) or _is_dead(_read(file))) or time.monotonic() > deadline:
             return False
-        fcntl.flock(file, fcntl.LOCK_UN)
         time.sleep(0.01)
     return True
+
+
+def _is_shared(file: int) -> bool:
+    """Nobody owns it: an owner would not let us share it."""
+    if shared := _flock(file, fcntl.LOCK_SH):
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return shared
+
+
+def _is_dead(owner: Owner) -> bool:
+    """Killed while it started a program: until that runs it has the owner's files, this one too."""
+    if owner.host != socket.gethostname() or not owner.pid:
+        return False
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass  # somebody else's, or no number of a process at all
+    return False
 
 
 def _flock(file: int, kind: int) -> bool:

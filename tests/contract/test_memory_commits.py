@@ -663,6 +663,23 @@ async def test_session_deleted_during_its_commit_is_forgotten_after_it(
 
 
 @pytest.mark.contract("C12")
+async def test_session_is_forgotten_while_memory_is_behind_with_others(
+    engine: Engine, memory: ScriptedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_commits, "MOST", 1)
+    gone, slow = await engine.session(), await engine.session()
+    await engine.say(gone)
+    assert await engine.account.memory.commit(gone) == Committed(1)
+    await engine.say(slow)
+    memory.hang()
+    await engine.account.end(slow)
+    await memory.called(2)
+    await engine.account.delete(gone)
+    await eventually(lambda: _forgotten(memory, gone))
+    memory.go_on()
+
+
+@pytest.mark.contract("C12")
 async def test_memory_that_fails_to_forget_a_session_is_asked_again(
     engine: Engine, memory: ScriptedMemory, clock: FakeClock
 ) -> None:

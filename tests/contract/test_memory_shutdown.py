@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.ids import SessionId
+from roost.runtime import memory_commits
 from roost.runtime.segments import Committed
 from roost.testing import faults
 from roost.testing.clock import FakeClock
@@ -33,8 +34,13 @@ async def _settled(engine: Engine, session: SessionId) -> bool:
 
 @pytest.mark.contract("C9")
 async def test_stop_drains_every_session_without_its_agent(
-    folder: Path, server: ModelServer, clock: FakeClock, memory: ScriptedMemory
+    folder: Path,
+    server: ModelServer,
+    clock: FakeClock,
+    memory: ScriptedMemory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(memory_commits, "MOST", 8)
     engine = remembering(folder, server, clock, {"scripted": memory})
     async with started(engine):
         sessions = [await engine.session() for _ in range(20)]

@@ -50,6 +50,7 @@ RoostError
 │   ├── ChannelRefused      it does not take the token, or a right is missing
 │   └── Undeliverable       it will never take this
 ├── MemoryFailed        a memory could not take, give or forget something
+│   ├── MemoryUnusable      what a model made of it is no use, and was paid for
 │   └── MemoryWaits         it could, but may not now
 └── StoreError          the store can't do it
     ├── StoreOwned          another process holds it
@@ -305,6 +306,10 @@ class Undeliverable(ChannelError):
 
 class MemoryFailed(RoostError):
     """The memory {provider} failed: {detail}. It is tried again."""
+
+
+class MemoryUnusable(MemoryFailed):
+    """The memory {provider} failed: {detail}. It is tried again, a few times."""
 
 
 class MemoryWaits(MemoryFailed):

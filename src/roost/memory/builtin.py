@@ -11,6 +11,7 @@ from roost.core.errors import (
     Conflict,
     InvalidInput,
     MemoryFailed,
+    MemoryUnusable,
     ModelError,
     NotFound,
 )
@@ -240,8 +241,10 @@ class Builtin:
         )
         try:
             found = await extract(self._ask, inquiry, turns=len(segment.turns), known=len(known))
-        except (ModelError, AnswerUnusable) as error:
+        except ModelError as error:
             raise MemoryFailed(str(error).rstrip("."), provider=NAME) from error
+        except AnswerUnusable as error:
+            raise MemoryUnusable(str(error), provider=NAME) from error
         for entity in found.entities:
             gathering.meet(entity)
         for stated in found.facts:

@@ -165,16 +165,23 @@ class MemoryCommits:
         until = loop.time() + max(seconds, REPEATS if self._committer.repeats else 0.0)
         self._calls.hurry(until)
         try:
-            if seconds:
-                async with asyncio.timeout_at(until):
-                    waiting = await self._marks.all_waiting()
-                for each in waiting:
-                    self._spawn(self._at_boundary(each.user, each.session, "shutdown"))
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=max(0.0, until - loop.time()))
-        except (RoostError, TimeoutError) as error:
+            async with asyncio.timeout_at(until):
+                if seconds:
+                    await self._commit_waiting()
+                if self._tasks:
+                    await asyncio.wait(self._tasks)
+        except TimeoutError:
+            log.info("memory had too little time to be drained", seconds=seconds)
+        except RoostError as error:
             log.warning("memory could not be drained", error=str(error))
         await self._give_up()
+
+    async def _commit_waiting(self) -> None:
+        waiting = await self._marks.all_waiting()
+        for first in range(0, len(waiting), MOST):
+            group = waiting[first : first + MOST]
+            work = [self._at_boundary(each.user, each.session, "shutdown") for each in group]
+            await asyncio.wait([self._spawn(each) for each in work])
 
     async def _give_up(self) -> None:
         for task in self._tasks:
@@ -252,3 +259,7 @@ class PostponedCommits(MemoryCommits):
 
     def deleted(self, session: SessionId) -> None:
         pass
+
+    async def drain(self, seconds: float) -> None:
+        """A stop is a boundary, too."""
+        await super().drain(0.0)

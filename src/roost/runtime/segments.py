@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from roost.core.clock import Clock
-from roost.core.errors import MemoryFailed, MemoryWaits, RoostError
+from roost.core.errors import MemoryFailed, MemoryUnusable, MemoryWaits, RoostError
 from roost.memory.base import MemoryProvider, Segment, parse_scope
 from roost.runtime.persistence import persisted
 from roost.runtime.provider_calls import ProviderCalls
@@ -28,9 +28,13 @@ FIRST_DELAY, LONGEST_DELAY = 5.0, 3600.0
 MOST_FAILURES = 90
 """With these delays, some three and a half days of trying: then a segment rests. One that only has
 to wait for something else does not."""
+MOST_UNUSABLE = 5
+"""The same where a model's answers can't be used: each is paid for, and the next one would hardly
+be better."""
 CUT_SHORT = "Roost stopped before it was done."
 PUT_OFF = 600.0
-"""Seconds until what no provider is there for, or what can't be forgotten, is looked at again."""
+"""Seconds until what no provider is there for, what no answer was any use for, or what can't be
+forgotten, is looked at again."""
 
 
 Outcome = Literal["committed", "failed", "put off"]
@@ -129,7 +133,7 @@ class Committer:
         provider = self._providers.get(name)
         if provider is None:
             error = _no_provider(name)
-            await self._failed(segment, error, PUT_OFF, counts=False)
+            await self._failed(segment, error, segment.tries)
             raise error
         async with self._room[name]:
             begun = await persisted(partial(self._marks.begin, segment.key, after=segment.tries))
@@ -144,9 +148,7 @@ class Committer:
                 raise
             except Exception as error:
                 failure = _failure(name, error)
-                waits = isinstance(failure, MemoryWaits)
-                delay = PUT_OFF if waits else self._delay(begun.tries)
-                await self._failed(segment, failure, delay, counts=not waits)
+                await self._failed(segment, failure, begun.tries)
                 raise failure from error
             faults.reach("memory.commit.after")
             kept = await persisted(partial(self._marks.committed, segment.key))
@@ -169,13 +171,15 @@ class Committer:
         with suppress(RoostError):
             await asyncio.shield(put_off(counts=False))
 
-    async def _failed(
-        self, segment: PendingSegment, error: MemoryFailed, delay: float, *, counts: bool
-    ) -> None:
+    async def _failed(self, segment: PendingSegment, error: MemoryFailed, tries: int) -> None:
         log.warning("a memory commit failed", session=segment.session, error=str(error))
-        self.outcomes["failed" if counts else "put off"] += 1
+        waits = isinstance(error, MemoryWaits)
+        self.outcomes["put off" if waits else "failed"] += 1
+        delay, most = PUT_OFF if waits else self._delay(tries), MOST_FAILURES
+        if isinstance(error, MemoryUnusable):
+            delay, most = max(PUT_OFF, delay), MOST_UNUSABLE
         failed = partial(self._marks.failed, segment.key, str(error), delay=delay)
-        if await persisted(partial(failed, counts=counts, most=MOST_FAILURES)):
+        if await persisted(partial(failed, counts=not waits, most=most)):
             log.error("a memory commit rests: it failed too often", session=segment.session)
 
 
@@ -189,8 +193,8 @@ def _segment(begun: BegunSegment) -> Segment:
     )
 
 
-def _no_provider(name: str) -> MemoryFailed:
-    return MemoryFailed("there is no such memory any more", provider=name)
+def _no_provider(name: str) -> MemoryWaits:
+    return MemoryWaits("there is no such memory any more", provider=name)
 
 
 def _failure(provider: str, error: Exception) -> MemoryFailed:

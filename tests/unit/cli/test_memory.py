@@ -27,6 +27,8 @@ from roost.core.turns import TurnEnd
 from roost.core.users import User
 from roost.memory.base import Scope
 from roost.runtime.people import OWNER
+from roost.testing.models import ModelServer
+from tests.engine import config_for
 from tests.store_driver import Driver, opened
 
 SAILS, ROWS = FactId("fct_sails"), FactId("fct_rows")
@@ -191,6 +193,20 @@ def test_what_is_dropped_is_named(resting: Config) -> None:
     assert out.endswith("will not be remembered.\n")
     assert said(resting, retrying()) == "Nothing has failed.\n"
     assert "Resting" not in said(resting, reporting())
+
+
+async def test_command_that_only_looks_asks_no_model_about_what_waits(tmp_path: Path) -> None:
+    async with ModelServer() as server:
+        config = config_for(tmp_path / "data", server)
+        async with opened(config.data, SystemClock()) as store:
+            owner = await store.users.create(User(id=new_user_id(), name=OWNER, role="admin"))
+            driver = Driver(store, owner)
+            run = await driver.run(words="I keep parrots.")
+            ended = TurnEnd(state="completed", memory_scope=f"builtin/default/{owner.id}")
+            await driver.turns.end(run.session, run.token, run.turn, ended)
+        async with reached(config, {}, {}) as roost:
+            assert (await roost.account.memory.status()).marked == 1
+        assert server.requests == []
 
 
 def test_empty_memory_says_how_it_fills(config: Config) -> None:

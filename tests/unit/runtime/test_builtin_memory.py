@@ -12,12 +12,13 @@ from roost.memory.builtin import Builtin
 from roost.memory.ports import FactStore, Inquiry
 from roost.runtime import recall
 from roost.runtime.inquiries import Inquiries
-from roost.runtime.segments import Committed, Failed
+from roost.runtime.segments import MOST_UNUSABLE, PUT_OFF, Committed, Failed
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, fail, say
 from roost.tools.memory import MemoryTool
 from tests.engine import SECONDS, Engine, eventually, started
 
+HOUR = 3600.0
 FOUND = '{"facts": [{"text": "The user keeps parrots.", "turn": 1, "about": ["user"]}]}'
 
 
@@ -87,6 +88,39 @@ async def test_failed_commit_is_told_and_made_good(engine: Engine, server: Model
     assert "The memory builtin failed" in (status.error or "")
     assert await engine.account.memory.commit(session) == Committed(1)
     assert await kept(engine) == ["The user keeps parrots."]
+
+
+async def test_model_that_can_not_write_facts_is_paid_for_trying_a_few_times_only(
+    engine: Engine, server: ModelServer, clock: FakeClock
+) -> None:
+    server.otherwise(say("What lovely birds!"))
+    session, memory = await engine.session(), engine.account.memory
+    await engine.say(session, "I keep parrots.")
+    await memory.commit(session)
+    for _ in range(2 * MOST_UNUSABLE):
+        assert (await memory.status()).failing + (await memory.status()).resting == 1
+        clock.advance(PUT_OFF - 1)
+        before = len(server.requests)
+        await engine.parts.memory.look()
+        await eventually(lambda: _at_rest(engine))
+        assert len(server.requests) == before
+        clock.advance(HOUR)
+        await engine.parts.memory.look()
+        await eventually(lambda: _at_rest(engine))
+    # Each time it was told once what was wrong.
+    assert len(server.requests) == 1 + 2 * MOST_UNUSABLE
+    status = await memory.status()
+    assert (status.failing, status.resting) == (0, 1)
+    assert "no JSON object" in (status.error or "")
+    server.otherwise(say(FOUND))
+    assert await memory.retry() == 1
+    await engine.parts.memory.look()
+    await eventually(lambda: _at_rest(engine))
+    assert await kept(engine) == ["The user keeps parrots."]
+
+
+async def _at_rest(engine: Engine) -> bool:
+    return len(engine.parts.memory) == 0
 
 
 async def test_deleting_a_session_takes_back_what_was_learned_there(

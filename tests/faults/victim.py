@@ -83,7 +83,7 @@ class Nursery:
 
     def _hear_for(self, seconds: float) -> None:
         for line in self._lines(seconds):
-            assert not isinstance(line, Died), "the writer died by itself"
+            assert not isinstance(line, Died), f"the writer died by itself: {line}"
             self.opened |= isinstance(line, Opened)
             self._ledger.hear(line)
 

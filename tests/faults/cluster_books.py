@@ -10,7 +10,7 @@ from roost.store.operations import Rows
 from tests.faults.cluster_fences import Fences, broken_fences
 from tests.faults.cluster_model import wrong_with
 from tests.faults.cluster_people import Acknowledged
-from tests.faults.recount import CHECKS, LOGS
+from tests.faults.recount import CHECKS, LOGS, POSTGRES
 
 _TURNS = "SELECT id, session_id, key, state FROM turns"
 _SAID = """
@@ -30,7 +30,7 @@ async def check(sent: Sequence[Acknowledged], fences: Fences) -> list[str]:
     turns = msgspec.convert(await fences.rows(_TURNS), list[Row])
     wrong = [*_turns(sent, turns), *_answers(sent, await fences.rows(_SAID))]
     for what, sql in (CHECKS | LOGS).items():
-        wrong += [f"{what}: {row}" for row in await fences.rows(sql)]
+        wrong += [f"{what}: {row}" for row in await fences.rows(sql.format_map(POSTGRES))]
     return [*wrong, *broken_fences(await fences.entries())]
 
 

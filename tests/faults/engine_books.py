@@ -4,6 +4,7 @@ import copy
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,9 @@ from roost.core.messages import Part
 from roost.core.partial import partial_parts
 from tests.faults.engine_disk import Disk, DiskTurn, text_of
 from tests.faults.engine_lines import (
+    BEAT,
     Accepted,
+    Beat,
     Broke,
     Edited,
     Editing,
@@ -23,7 +26,6 @@ from tests.faults.engine_lines import (
     Rewriting,
     Saw,
     Sending,
-    Stalled,
     Ticked,
     Watch,
 )
@@ -102,7 +104,7 @@ class Books:
         self._old: defaultdict[SessionId, list[Reader]] = defaultdict(list)
         self._seen: defaultdict[SessionId, list[Streaming]] = defaultdict(list)
         self._ticks: dict[float, float | None] = {}
-        self._stalls: list[Stalled] = []
+        self._beats: list[float] = []
 
     # Readers.
 
@@ -148,8 +150,8 @@ class Books:
                 self._see(line)
             case Ticked():
                 self._ticks[line.began] = line.ended
-            case Stalled():
-                self._stalls.append(line)
+            case Beat():
+                self._beats.append(line.at)
             case Broke():
                 raise AssertionError(line.why)
             case _:
@@ -163,18 +165,17 @@ class Books:
         self._sent[line.turn].accepted = True
 
     def _edit(self, line: Editing) -> None:
-        sent = self._sent.get(line.turn)
-        if sent is None:
-            return  # it came from a rewrite whose answer was not heard of
+        if line.turn not in self._sent:
+            # Said instead of something else, and this is the first that is heard of its id.
+            self._sent[line.turn] = Sent(self._instead[line.was], {line.was})
+        sent = self._sent[line.turn]
         if line.text is None:
             sent.removal = False
         else:
             sent.texts.add(line.text)
 
     def _edited(self, line: Edited) -> None:
-        sent = self._sent.get(line.turn)
-        if sent is None:
-            return
+        sent = self._sent[line.turn]
         if line.text is None:
             sent.removal = True if line.done else None
         elif line.done:
@@ -296,13 +297,17 @@ class Books:
     def _held_up(self, since: float, until: float) -> float:
         """How long, of a time, the machine took to write or to let the process run at all. Both
         are no part of the promise's 250 ms, and are measured, not guessed."""
-        ticks = [
-            min(ended or until, until) - max(began, since)
-            for began, ended in self._ticks.items()
-            if began < until and (ended or until) > since
+        ticks = [(began, ended or until) for began, ended in self._ticks.items()]
+        stalls = [
+            (before + BEAT, beat)
+            for before, beat in pairwise([*self._beats, until])
+            if beat - before > 2 * BEAT
         ]
-        stalls = [min(s.seconds, s.at - since) for s in self._stalls if since < s.at]
-        return sum(ticks) + sum(stalls) + 0.02
+        held, last = BEAT, since
+        for began, ended in sorted([*ticks, *stalls]):
+            held += max(0.0, min(ended, until) - max(began, last))
+            last = max(last, ended)
+        return held
 
     def _check_orphans(self, disk: Disk) -> Iterator[str]:
         """After a restart: kept as far as it was stored, marked, never repeated, no ghost."""
@@ -351,7 +356,7 @@ class Books:
         self._rewritten.clear()
         self._seen.clear()
         self._ticks.clear()
-        self._stalls.clear()
+        self._beats.clear()
         self.opened = False
 
     def take_for_granted(self, disk: Disk) -> None:

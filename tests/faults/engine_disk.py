@@ -9,6 +9,7 @@ from roost.core.ids import MessageId, SessionId, ToolCallId, TurnId
 from roost.core.messages import Part, Role, TextPart, decode_parts
 from roost.core.turns import ToolCallState, TurnState
 from roost.store.folder import DATABASE
+from roost.store.migrations import SCHEMA_VERSION
 from roost.store.sqlite.connect import connect_reader
 
 
@@ -62,7 +63,8 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
 _DELTAS = """
     WITH RECURSIVE chain (id, turn, previous, body) AS (
         SELECT d.id, d.turn_id, d.previous, d.body
-        FROM streams t JOIN deltas d ON d.id = t.last_delta
+        FROM streams t JOIN sessions s ON s.id = t.session_id AND s.attempt = t.attempt
+            JOIN deltas d ON d.id = t.last_delta
         UNION ALL
         SELECT d.id, c.turn, d.previous, d.body FROM chain c JOIN deltas d ON d.id = c.previous)
     SELECT turn, body FROM chain ORDER BY id"""
@@ -89,16 +91,22 @@ def read_disk(folder: Path) -> Disk | None:
     try:
         if not connection.rows("SELECT 1 FROM sqlite_schema WHERE name = 'schema'"):
             return None
+        if connection.rows("SELECT max(version) FROM schema") != [(SCHEMA_VERSION,)]:
+            return None
         turns = connection.rows(
             "SELECT t.id, t.session_id, t.state, t.input, t.message_id,"
-            " coalesce(s.attempt, t.attempt), t.continued, t.undone"
-            " FROM turns t LEFT JOIN streams s ON s.turn_id = t.id"
+            " CASE WHEN r.turn_id IS NULL THEN t.attempt ELSE s.attempt END, t.continued, t.undone"
+            " FROM turns t JOIN sessions s ON s.id = t.session_id"
+            " LEFT JOIN streams r ON r.turn_id = t.id"
         )
         messages = connection.rows(
             "SELECT id, session_id, turn_id, role, partial, gone, parts FROM messages ORDER BY seq"
         )
         calls = connection.rows("SELECT id, turn_id, state FROM tool_calls")
-        streams = connection.rows("SELECT turn_id, session_id, attempt, last_seq FROM streams")
+        streams = connection.rows(
+            "SELECT t.turn_id, t.session_id, s.attempt, iif(t.attempt = s.attempt, t.last_seq, 0)"
+            " FROM streams t JOIN sessions s ON s.id = t.session_id"
+        )
         deltas: dict[TurnId, tuple[Delta, ...]] = {}
         for row in msgspec.convert(connection.rows(_DELTAS), list[_Body]):
             deltas[row.turn] = (*deltas.get(row.turn, ()), *_decode_deltas(row.body))

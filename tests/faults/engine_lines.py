@@ -8,6 +8,8 @@ import msgspec
 from roost.core.events import Cursor, SessionEvent
 from roost.core.ids import SessionId, TurnId
 
+BEAT = 0.02
+
 
 class Watch(msgspec.Struct, frozen=True):
     """Watch a session, from a cursor on or from the beginning; `reader` names who does."""
@@ -52,9 +54,10 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Editing(msgspec.Struct, frozen=True):
-    """A queued message is about to be changed or, without a text, to be removed."""
+    """A queued message that says `was` is about to be changed or, without a text, to be removed."""
 
     turn: TurnId
+    was: str
     text: str | None
 
 
@@ -87,11 +90,10 @@ class Ticked(msgspec.Struct, frozen=True):
     ended: float | None
 
 
-class Stalled(msgspec.Struct, frozen=True):
-    """The process could do nothing for so long."""
+class Beat(msgspec.Struct, frozen=True):
+    """Every `BEAT` seconds, unless the machine does not let the process run."""
 
     at: float
-    seconds: float
 
 
 class Broke(msgspec.Struct, frozen=True):
@@ -101,8 +103,11 @@ class Broke(msgspec.Struct, frozen=True):
 
 
 class Died(msgspec.Struct, frozen=True):
+    """`at` is when, not when somebody comes to read of it."""
+
     pid: int
     status: int
+    at: float
 
 
 Line = (
@@ -115,7 +120,7 @@ Line = (
     | Rewriting
     | Saw
     | Ticked
-    | Stalled
+    | Beat
     | Broke
     | Died
 )

@@ -36,8 +36,11 @@ from roost.testing import faults
 from roost.tools.base import Tool, ToolContext
 from roost.wiring import running
 from tests.engine import ASKS, FunctionTool
+from tests.faults.engine_disk import text_of
 from tests.faults.engine_lines import (
+    BEAT,
     Accepted,
+    Beat,
     Born,
     Broke,
     Died,
@@ -49,7 +52,6 @@ from tests.faults.engine_lines import (
     Rewriting,
     Saw,
     Sending,
-    Stalled,
     Ticked,
     Watch,
     decode,
@@ -59,7 +61,6 @@ from tests.faults.engine_lines import (
 EFFECTS = "effects"
 """What the tools did: the id of a call for each time that it ran."""
 
-BEAT = 0.02
 MOST_QUEUED = 3
 
 
@@ -137,12 +138,9 @@ class Life:
                 tasks.create_task(self._talk(session))
 
     async def _beat(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            due = loop.time() + BEAT
+            self.say(Beat(time.monotonic()))
             await asyncio.sleep(BEAT)
-            if (late := loop.time() - due) > BEAT:
-                self.say(Stalled(time.monotonic(), late))
 
     async def _watch(self, watch: Watch) -> None:
         async with self.account.watch(watch.session, watch.cursor) as events:
@@ -158,10 +156,10 @@ class Life:
             self._repeat: 4,
             self._attach: 4,
             self._cancel: 6,
-            self._edit: 6,
+            self._edit: 8,
             self._remove: 4,
             self._undo: 3,
-            self._say_instead: 3,
+            self._say_instead: 6,
             self._proceed: 3,
             self._answer: 20,
         }
@@ -224,7 +222,7 @@ class Life:
             await self._change(turn, None, self.account.remove_queued(turn.id))
 
     async def _change(self, turn: Turn, text: str | None, change: Awaitable[object]) -> None:
-        self.say(Editing(turn.id, text))
+        self.say(Editing(turn.id, text_of(turn.parts), text))
         try:
             await change
         except (Conflict, NotFound):
@@ -316,8 +314,9 @@ def nursery(folder: Path) -> None:
         pid = fork(folder, orders, out)
         os.write(out, encode(Born(pid)))
         _, status = os.waitpid(pid, 0)
+        died = Died(pid, status, time.monotonic())
         os.write(out, b"\n")  # it may have died in the middle of a line
-        os.write(out, encode(Died(pid, status)))
+        os.write(out, encode(died))
 
 
 if __name__ == "__main__":

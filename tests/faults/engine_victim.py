@@ -133,7 +133,7 @@ class Nursery:
         if isinstance(found, Born):
             self.pid = found.pid
         if isinstance(found, Died) and self.killed_at < 0:
-            self.killed_at = time.monotonic()
+            self.killed_at = found.at
         self._books.hear(found)
         return found
 

@@ -6,6 +6,15 @@ from pathlib import Path
 from roost.store.folder import BLOBS, DATABASE
 from roost.store.sqlite.connect import Connection, connect_reader
 
+SQLITE = {
+    "streams": "(SELECT r.* FROM streams r JOIN sessions s ON s.id = r.session_id"
+    " WHERE r.attempt = s.attempt)",
+    "events": "(SELECT session_id, revision FROM events"
+    " UNION ALL SELECT session_id, revision FROM messages WHERE events IS NOT NULL)",
+}
+POSTGRES = {"streams": "streams", "events": "events"}
+"""Where each has the streams that deltas belong to, and what every revision did."""
+
 # In words that PostgreSQL knows too, but for the index.
 CHECKS = {
     "the number of live messages": """
@@ -39,7 +48,7 @@ CHECKS = {
         WHERE coalesce(u.state, '') <> 'running' OR u.attempt >= t.attempt""",
     "deltas without a gap": """
         SELECT t.turn_id, t.last_seq, d.last_seq
-        FROM streams t LEFT JOIN deltas d ON d.id = t.last_delta
+        FROM {streams} t LEFT JOIN deltas d ON d.id = t.last_delta
         WHERE t.last_seq <> coalesce(d.last_seq, 0) OR d.turn_id <> t.turn_id""",
     "tokens that fence": """
         SELECT s.id, s.token, l.token FROM sessions s JOIN leases l ON l.name = 'session:' || s.id
@@ -68,7 +77,7 @@ LOGS = {
         WHERE s.deleted_at IS NULL GROUP BY s.id HAVING s.head <> max(m.position)""",
     "events without a gap": """
         SELECT s.id, s.revision, count(e.revision), min(e.revision), max(e.revision) FROM sessions s
-        LEFT JOIN events e ON e.session_id = s.id
+        LEFT JOIN {events} e ON e.session_id = s.id
         WHERE s.deleted_at IS NULL GROUP BY s.id
         HAVING count(e.revision) <> s.revision OR max(e.revision) <> s.revision
             OR min(e.revision) <> 1""",
@@ -80,7 +89,7 @@ LOGS = {
     "deltas that join on to one another": """
         WITH RECURSIVE chain (id, turn_id, first_seq, previous) AS (
             SELECT d.id, d.turn_id, d.first_seq, d.previous
-            FROM streams t JOIN deltas d ON d.id = t.last_delta
+            FROM {streams} t JOIN deltas d ON d.id = t.last_delta
             UNION ALL
             SELECT d.id, d.turn_id, d.first_seq, d.previous
             FROM chain c JOIN deltas d ON d.id = c.previous)
@@ -110,7 +119,11 @@ def recount(folder: Path, *, logs: bool = True, blobs: bool = True) -> list[str]
     connection = connect_reader(folder / DATABASE)
     try:
         checks = CHECKS | _INDEX | (LOGS if logs else {})
-        wrong = [f"{what}: {row}" for what, sql in checks.items() for row in connection.rows(sql)]
+        wrong = [
+            f"{what}: {row}"
+            for what, sql in checks.items()
+            for row in connection.rows(sql.format_map(SQLITE))
+        ]
         if blobs:
             wrong += _blobs(connection, folder / BLOBS)
         return wrong

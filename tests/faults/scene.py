@@ -127,7 +127,11 @@ async def streaming_turn(store: SqliteStore, me: UserStore) -> None:
     await store.work.tick([Checkpoint(turn.id, 1, lease.token, deltas)], [lease])
 
 
-_REACHABLE = "WHERE id >= (SELECT min(first_delta) FROM streams)"
+_REACHABLE = (
+    "WHERE id >= (SELECT min(r.first_delta) FROM streams r"
+    " JOIN sessions s ON s.id = r.session_id AND s.attempt = r.attempt)"
+)
+_REACHABLE_BEFORE_9 = "WHERE id >= (SELECT min(first_delta) FROM streams)"
 
 
 def rows_of(folder: Path) -> dict[str, list[Row]]:
@@ -140,8 +144,12 @@ def rows_of(folder: Path) -> dict[str, list[Row]]:
             " AND name NOT GLOB 'sqlite_*' ORDER BY name"
         )
         found: dict[str, list[Row]] = {}
+        ((counts,),) = connection.rows(
+            "SELECT count(*) FROM pragma_table_info('sessions') WHERE name = 'attempt'"
+        )
+        reachable = _REACHABLE if counts else _REACHABLE_BEFORE_9
         for (table,) in tables:
-            which = _REACHABLE if table == "deltas" else ""
+            which = reachable if table == "deltas" else ""
             rows = connection.rows(f"SELECT * FROM {table} {which}")
             found[str(table)] = sorted(rows, key=repr)
         return found

@@ -22,6 +22,7 @@ from roost.store.moving import source, target
 from roost.store.moving.book import read_book
 from roost.store.moving.move import move
 from roost.store.moving.tables import LEFT, TABLES
+from roost.store.operations import Rows
 from roost.store.postgres.connect import connect
 from roost.store.search import SearchFilter
 from roost.store.sqlite.connect import connect_reader
@@ -93,6 +94,7 @@ async def test_everything_is_read_from_postgres_as_it_was_from_sqlite(data: Path
     compared = await moved(data, url)
     assert differing(compared) == []
     assert rows_of(data) == rows
+    rows["events"] += events_with_messages(data)
     assert {each.name for each in compared} == {t.name for t in TABLES} | {"search", "search_facts"}
     for each in compared:
         assert each.rows[1] == len(rows.get(each.name, [0] * each.rows[0])) > 0, each.name
@@ -101,6 +103,35 @@ async def test_everything_is_read_from_postgres_as_it_was_from_sqlite(data: Path
         for content in (LARGE, b""):
             blob = BlobId(hashlib.sha256(content).hexdigest())
             assert await store.of(USER).blobs.read_bytes(blob) == content
+
+
+def events_with_messages(data: Path) -> Rows:
+    """Those that PostgreSQL has in rows of their own."""
+    connection = connect_reader(data / DATABASE)
+    try:
+        return connection.rows("SELECT events FROM messages WHERE events IS NOT NULL")
+    finally:
+        connection.close()
+
+
+async def test_stream_that_has_moved_on_takes_nothing_of_the_attempt_before_along(
+    data: Path, url: str
+) -> None:
+    async with opened(data) as store:
+        me = Driver(store, await store.users.get(USER))
+        run = await me.run()
+        await me.stream(run, "First ")
+        await me.say(run, "First try")
+    await moved(data, url)
+    async with on_postgres(data, url) as store:
+        me = Driver(store, await store.users.get(USER))
+        turn = await me.turns.get(run.turn)
+        assert (turn.state, turn.step, turn.attempt) == ("running", 2, 2)
+        assert await me.streamed(run.turn) == ""
+        lease = await me.claim(run.session)
+        again = run._replace(lease=lease)
+        await me.stream(again, "Second", attempt=2)
+        assert await me.streamed(run.turn) == "Second"
 
 
 async def test_store_goes_on_where_it_was(data: Path, url: str) -> None:

@@ -5,6 +5,7 @@ its standard input, a seed and the faults to arm, it forks a writer.
 """
 
 import asyncio
+import faulthandler
 import os
 import random
 import sys
@@ -13,6 +14,8 @@ from collections.abc import Awaitable
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
+
+import structlog
 
 from roost.core.clock import SystemClock
 from roost.core.compaction import Compaction, Replacement
@@ -63,6 +66,10 @@ USER = UserId("usr_killed")
 MAILBOX = SessionId("ses_mailbox")
 SESSIONS = 3
 SAY = 1  # standard output
+
+ATTEMPT = "(SELECT s.attempt FROM sessions s WHERE s.id = streams.session_id)"
+LAST_SEQ = f"iif(attempt = {ATTEMPT}, last_seq, 0)"
+"""Of a stream."""
 
 T = TypeVar("T")
 
@@ -197,8 +204,8 @@ class Life:
             session,
             self.me.turns.start(session, lease.token, first.id, draft),
             Fact("turns", first.id, "state", "running"),
-            Fact("streams", first.id, "attempt", 1),
-            Fact("streams", first.id, "last_seq", 0),
+            Fact("streams", first.id, ATTEMPT, 1),
+            Fact("streams", first.id, LAST_SEQ, 0),
             *message_facts(draft),
         )
         await self.stream(session, lease, first.id, begun.attempt)
@@ -216,7 +223,7 @@ class Life:
             ticked = await self.ask(
                 session,
                 self.store.work.tick([Checkpoint(turn, attempt, lease.token, deltas)], [lease]),
-                Fact("streams", turn, "last_seq", seq),
+                Fact("streams", turn, LAST_SEQ, seq),
                 raises=False,
             )
             assert (ticked.stored, ticked.lost) == ({turn: seq}, frozenset()), ticked
@@ -232,8 +239,8 @@ class Life:
             session,
             self.me.turns.append(session, lease.token, turn, step),
             Fact("tool_calls", row, "state", "requested"),
-            Fact("streams", turn, "attempt", attempt + 1),
-            Fact("streams", turn, "last_seq", 0),
+            Fact("streams", turn, ATTEMPT, attempt + 1),
+            Fact("streams", turn, LAST_SEQ, 0),
             *message_facts(draft),
         )
         for state in ("running", "done"):
@@ -247,13 +254,13 @@ class Life:
         await self.ask(
             session,
             self.me.turns.append(session, lease.token, turn, Step(messages=(draft,))),
-            Fact("streams", turn, "attempt", attempt + 2),
+            Fact("streams", turn, ATTEMPT, attempt + 2),
             *message_facts(draft),
         )
         await self.ask(
             session,
             self.me.turns.retry_step(session, lease.token, turn, after=attempt + 2),
-            Fact("streams", turn, "attempt", attempt + 3),
+            Fact("streams", turn, ATTEMPT, attempt + 3),
         )
 
     async def end(self, session: SessionId, lease: Lease, turn: TurnId, state: str) -> None:
@@ -269,8 +276,8 @@ class Life:
             session,
             self.me.turns.end(session, lease.token, turn, end),
             Fact("turns", turn, "state", state),
-            Fact("streams", turn, "attempt", None),
-            Fact("streams", turn, "last_seq", None),
+            Fact("streams", turn, ATTEMPT, None),
+            Fact("streams", turn, LAST_SEQ, None),
             Fact("outbox", f"out_{turn}_{lease.token}", "turn_id", turn),
             *message_facts(draft),
         )
@@ -426,4 +433,7 @@ def nursery(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    # Standard output is for what is said: a log among it would spoil lines.
+    faulthandler.enable()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     nursery(Path(sys.argv[1]))

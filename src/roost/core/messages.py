@@ -174,10 +174,13 @@ def _is_sent(part: ImagePart | FilePart) -> bool:
     return isinstance(part, FilePart) and part.sent
 
 
+_Attachment = ImagePart | FilePart
+
+
 def _attached(parts: tuple[Part, ...]) -> list[ImagePart | FilePart]:
     found: list[ImagePart | FilePart] = []
     for part in parts:
-        if isinstance(part, ImagePart | FilePart):
+        if isinstance(part, _Attachment):
             found.append(part)
         elif isinstance(part, ToolResultPart):
             found += _attached(part.content)

@@ -7,7 +7,13 @@ import msgspec
 
 from roost.core.compaction import Compaction
 from roost.core.errors import Conflict, EpochPassed, InvalidInput, NotFound
-from roost.core.events import HistoryRewritten, RewriteKind, SessionUpdated, Snapshot
+from roost.core.events import (
+    HistoryRewritten,
+    MessageAdded,
+    RewriteKind,
+    SessionUpdated,
+    Snapshot,
+)
 from roost.core.ids import (
     MessageId,
     SessionId,
@@ -172,8 +178,7 @@ class Histories:
         if isinstance(head, Written):
             return head
         yield from refuse_while_live(session)
-        events = yield from place(self._user, session, head, None, (note,))
-        yield from record(session, head.revision, *events)
+        yield from place(self._user, session, head, None, (note,), MessageAdded(note.id))
         return Written(head.revision, head.epoch, head.head + 1)
 
     @writing

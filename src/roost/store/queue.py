@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
+from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound, QueueChanged
 from roost.core.events import Event, SessionUpdated, TurnUpdated
 from roost.core.ids import SessionId, TurnId, UserId
-from roost.core.messages import Part, attachments, encode_parts
+from roost.core.messages import Draft, Part, attachments, decode_parts, encode_parts
 from roost.core.turns import NewTurn, Turn
 from roost.store.operations import Engine, Operation, maybe, query, reading, writing
 from roost.store.rows import TurnRow, turn_of, turns_of
@@ -33,6 +33,15 @@ def turn_in(user: UserId, session: SessionId, turn: TurnId) -> Operation[TurnRow
     if row.session != session:
         raise NotFound("turn", turn)
     return row
+
+
+def check_queued(row: TurnRow, message: Draft) -> None:
+    """A message may have been edited or removed after whoever takes it up has read it."""
+    if row.state != "queued":
+        raise QueueChanged(f"Turn {row.id} is {row.state} and waits no longer.")
+    words = decode_parts(row.input)
+    if message.parts[-len(words) :] != words:
+        raise QueueChanged(f"Turn {row.id} says something else by now. Nothing was written.")
 
 
 def _fingerprint(new: NewTurn) -> bytes:

@@ -25,7 +25,14 @@ from roost.store.operations import (
     writing,
 )
 from roost.store.rows import SessionRow, session_of, sessions_of
-from roost.store.writes import add_usage, check_session, enter, record, refuse_while_live
+from roost.store.writes import (
+    add_usage,
+    add_usage_late,
+    check_session,
+    enter,
+    record,
+    refuse_while_live,
+)
 
 PAGE = 200
 """The most sessions in one page of the list."""
@@ -267,14 +274,21 @@ class Sessions:
         self, session: SessionId, title: str, usage: tuple[Usage, ...] = ()
     ) -> Operation[bool]:
         """A model's title: taken unless a person gave one (D9). What it cost is counted anyway."""
-        found = yield from load_session(self._user, session)
+        source = f"title:{session}"
+        try:
+            found = yield from load_session(self._user, session)
+        except NotFound:
+            if not usage:
+                raise
+            yield from add_usage_late(self._user, session, source, usage)
+            return False
         if (found.title, found.title_by) == (title, "model"):
             return True
         taken = yield query("title_by_model", user=self._user, session=session, title=title)
         if not taken and not usage:
             return False
         head = yield from enter(self._user, session, None, active=False)
-        yield from add_usage(self._user, session, f"title:{session}", usage)
+        yield from add_usage(self._user, session, source, usage)
         changed = ("title",) if taken else ("counters",)
         yield from record(session, head.revision, SessionUpdated(changed))
         return bool(taken)

@@ -6,7 +6,7 @@ import msgspec
 
 from roost.core.events import Delta, Deltas
 from roost.core.ids import SessionId, TurnId, UserId
-from roost.store.operations import Engine, Operation, every, query, reading
+from roost.store.operations import Engine, Operation, Rows, every, query, reading
 
 MOST = 1 << 22
 """Bytes that are read at once, and what goes beyond that by a single run."""
@@ -31,6 +31,12 @@ class Stored(msgspec.Struct, frozen=True):
     complete: bool
 
 
+class _Deltas(msgspec.Struct, frozen=True, array_like=True):
+    first_seq: int
+    last_seq: int
+    body: str
+
+
 class _Run(msgspec.Struct, frozen=True, array_like=True):
     number: int
     first_seq: int
@@ -40,6 +46,12 @@ class _Run(msgspec.Struct, frozen=True, array_like=True):
 
 
 _decode = msgspec.json.Decoder(tuple[Delta, ...]).decode
+
+
+def deltas_of(rows: Rows) -> Sequence[Deltas]:
+    """Of one stream, in order."""
+    found = every(rows, _Deltas)
+    return [Deltas(row.first_seq, row.last_seq, _decode(row.body)) for row in found]
 
 
 class Streams:

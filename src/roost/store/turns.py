@@ -6,9 +6,9 @@ import msgspec
 
 from roost.core.approvals import Question
 from roost.core.errors import Conflict, InvalidInput, NotFound, QueueChanged
-from roost.core.events import AttemptBegan, Delta, Deltas, Event, RewriteKind, TurnUpdated
+from roost.core.events import AttemptBegan, Deltas, Event, RewriteKind, TurnUpdated
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
-from roost.core.messages import Draft, Part, attachments, decode_parts
+from roost.core.messages import Draft, Part, attachments
 from roost.core.turns import (
     Begun,
     CallEnd,
@@ -24,8 +24,6 @@ from roost.store.approvals import approvals_of, ask, void_questions
 from roost.store.operations import (
     Engine,
     Operation,
-    Rows,
-    every,
     maybe,
     one,
     query,
@@ -33,22 +31,24 @@ from roost.store.operations import (
     writing,
 )
 from roost.store.outbox import put_outbox
-from roost.store.queue import turn_in, turn_row
+from roost.store.queue import check_queued, turn_in, turn_row
 from roost.store.rows import TurnRow, turn_of, turns_of
+from roost.store.streams import deltas_of
 from roost.store.tool_calls import call_state, calls_of, move_call
 from roost.store.writes import (
     Head,
+    NextAttempt,
     Written,
     add_usage,
+    added,
     already_written,
     answers,
     check_session,
     check_token,
     enter,
     enter_adding,
+    enter_next_attempt,
     name_blobs,
-    next_attempt,
-    open_stream,
     place,
     record,
     refuse_while_live,
@@ -61,22 +61,6 @@ class _TurnPlace(msgspec.Struct, frozen=True, array_like=True):
 
     followed: bool
     taken_by: RewriteKind | None
-
-
-class _DeltasRow(msgspec.Struct, frozen=True, array_like=True):
-    first_seq: int
-    last_seq: int
-    body: str
-
-
-_decode_deltas = msgspec.json.Decoder(tuple[Delta, ...]).decode
-
-
-def deltas_of(rows: Rows) -> Sequence[Deltas]:
-    return [
-        Deltas(row.first_seq, row.last_seq, _decode_deltas(row.body))
-        for row in every(rows, _DeltasRow)
-    ]
 
 
 class Turns:
@@ -118,21 +102,31 @@ class Turns:
     ) -> Operation[Begun]:
         """Let the first turn of the queue run: its message takes its place in history."""
         row = yield from turn_in(self._user, session, turn)
-        head = yield from enter_adding(self._user, session, token, (message,))
+        attempt = _attempt_after(row)
+        head = yield from enter_adding(self._user, session, token, (message,), begins=attempt)
         if isinstance(head, Written):
             if row.message != message.id:
                 raise _taken(message)
             return (yield from self._under_way(session, token, turn))
-        _check_queued(row, message)
+        check_queued(row, message)
         yield from refuse_while_live(session)
         if maybe((yield query("first_queued", session=session)), str) != turn:
             raise Conflict(f"Turn {turn} is not the first in the queue.")
-        events = yield from place(self._user, session, head, turn, (message,))
         yield query("start_turn", turn=turn, message=message.id, start=head.head + 1)
         yield query("count_turn", session=session)
-        attempt = yield from open_stream(turn)
-        yield from record(session, head.revision, TurnUpdated(turn, "running"), *events, attempt)
+        yield from self._run(session, head, attempt, (message,))
         return _begun(head, (message,), attempt)
+
+    def _run(
+        self, session: SessionId, head: Head, attempt: AttemptBegan, messages: tuple[Draft, ...]
+    ) -> Operation[None]:
+        turn = attempt.turn
+        yield query(
+            "open_stream", session=session, turn=turn, step=attempt.step, attempt=attempt.attempt
+        )
+        events = yield from added(session, turn, messages)
+        running = TurnUpdated(turn, "running")
+        yield from place(self._user, session, head, turn, messages, running, *events, attempt)
 
     @writing
     def resume(
@@ -154,13 +148,12 @@ class Turns:
         yield from self._check_resumable(row)
         if row.attempt != after:
             raise _other_attempt(turn, row.attempt, after)
-        head = yield from enter_adding(self._user, session, token, messages)
+        attempt = _attempt_after(row)
+        head = yield from enter_adding(self._user, session, token, messages, begins=attempt)
         if isinstance(head, Written):
             raise _taken(messages[-1])
-        events = yield from place(self._user, session, head, turn, messages)
         yield query("resume_turn", turn=turn, automatic=automatic)
-        attempt = yield from open_stream(turn)
-        yield from record(session, head.revision, TurnUpdated(turn, "running"), *events, attempt)
+        yield from self._run(session, head, attempt, messages)
         return _begun(head, messages, attempt)
 
     def _check_resumable(self, row: TurnRow) -> Operation[None]:
@@ -186,8 +179,9 @@ class Turns:
             return begun
         if begun.attempt != after:
             raise _other_attempt(turn, begun.attempt, after)
-        head = yield from enter(self._user, session, token)
-        attempt = yield from self._next_attempt(session, turn, steps=0)
+        head = yield from self._next_attempt(session, token, turn, (), steps=0)
+        assert isinstance(head, NextAttempt), "nothing is added that could be there already"
+        attempt = AttemptBegan(turn, head.step, head.attempt)
         yield from record(session, head.revision, attempt)
         return _begun(head, (), attempt)
 
@@ -198,25 +192,29 @@ class Turns:
         """Write a finished step in place of its deltas; the next attempt begins."""
         if not step.messages:
             raise InvalidInput("A step without a message is nothing to write.")
-        head = yield from enter_adding(self._user, session, token, step.messages)
+        steps = 0 if step.unfinished else 1
+        head = yield from self._next_attempt(session, token, turn, step.messages, steps=steps)
         if isinstance(head, Written):
             return (yield from self._under_way(session, token, turn))
-        attempt = yield from self._next_attempt(session, turn, steps=0 if step.unfinished else 1)
-        events = yield from place(self._user, session, head, turn, step.messages)
+        events = yield from added(session, turn, step.messages)
         events += yield from self._merge(session, step)
-        yield from add_usage(self._user, session, turn, step.usage, answered=answers(step.messages))
-        events.append(attempt)
-        yield from record(session, head.revision, *events)
+        if step.usage:
+            answered = answers(step.messages)
+            yield from add_usage(self._user, session, turn, step.usage, answered=answered)
+        attempt = AttemptBegan(turn, head.step, head.attempt)
+        yield from place(self._user, session, head, turn, step.messages, *events, attempt)
         return _begun(head, step.messages, attempt)
 
     def _merge(self, session: SessionId, step: Step) -> Operation[list[Event]]:
         """A steer's words stand among the step's messages, as its last user messages in order."""
         words = [draft for draft in step.messages if draft.role == "user"]
+        if not words and not step.steers:
+            return []
         if len(words) != len(step.steers):
             raise InvalidInput("Each steer that a step takes in comes with one user message.")
         for steer, draft in zip(step.steers, words, strict=True):
             row = yield from turn_in(self._user, session, steer)
-            _check_queued(row, draft)
+            check_queued(row, draft)
             if not row.steer:
                 raise QueueChanged(f"Turn {row.id} waits for its own turn by now.")
             yield query("merge_turn", turn=steer, message=draft.id)
@@ -302,11 +300,11 @@ class Turns:
             return (yield from self._ended_before(session, token, turn, end))
         head = yield from enter_adding(self._user, session, token, end.messages)
         if row.start is None and end.messages:
-            _check_queued(row, end.messages[0])
+            check_queued(row, end.messages[0])
         check_turn_move(turn, row.state, end.state)
         if isinstance(head, Written):
             raise _taken(end.messages[-1])
-        events = yield from place(self._user, session, head, turn, end.messages)
+        events = yield from added(session, turn, end.messages)
         if row.start is None and end.messages:
             # It failed before it could start; its message is kept all the same.
             yield query("settle_turn", turn=turn, message=end.messages[0].id, start=head.head + 1)
@@ -328,7 +326,8 @@ class Turns:
         yield from put_outbox(self._user, end.outbox, session=session, turn=turn)
         if end.release:
             yield query("release_session_lease", session=session, token=token)
-        yield from record(session, head.revision, *events, TurnUpdated(turn, end.state, end.reason))
+        ended = TurnUpdated(turn, end.state, end.reason)
+        yield from place(self._user, session, head, turn, end.messages, *events, ended)
         return Written(head.revision, head.epoch, head.head + len(end.messages))
 
     def _ended_before(
@@ -343,13 +342,21 @@ class Turns:
         return (yield from standing(session))
 
     def _next_attempt(
-        self, session: SessionId, turn: TurnId, *, steps: int
-    ) -> Operation[AttemptBegan]:
-        attempt = yield from next_attempt(session, turn, steps=steps)
-        if attempt is None:
+        self,
+        session: SessionId,
+        token: Token,
+        turn: TurnId,
+        messages: tuple[Draft, ...],
+        *,
+        steps: int,
+    ) -> Operation[NextAttempt | Written]:
+        head = yield from enter_next_attempt(
+            self._user, session, token, turn, messages, steps=steps
+        )
+        if head is None:
             yield from self._running(session, turn)
             raise NotFound("running turn", turn)
-        return attempt
+        return head
 
     def _under_way(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
         """Where a running turn stands, with nothing written."""
@@ -374,18 +381,13 @@ def _end_calls(
     return events
 
 
+def _attempt_after(row: TurnRow) -> AttemptBegan:
+    return AttemptBegan(row.id, max(row.step, 1), row.attempt + 1)
+
+
 def _begun(head: Head, added: tuple[Draft, ...], attempt: AttemptBegan) -> Begun:
     position = head.head + len(added)
     return Begun(head.revision, head.epoch, position, attempt.step, attempt.attempt)
-
-
-def _check_queued(row: TurnRow, message: Draft) -> None:
-    """A message may have been edited or removed after whoever takes it up has read it."""
-    if row.state != "queued":
-        raise QueueChanged(f"Turn {row.id} is {row.state} and waits no longer.")
-    words = decode_parts(row.input)
-    if message.parts[-len(words) :] != words:
-        raise QueueChanged(f"Turn {row.id} says something else by now. Nothing was written.")
 
 
 def _taken(message: Draft) -> InvalidInput:

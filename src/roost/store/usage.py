@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from roost.core.errors import NotFound
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, TurnId, UserId
 from roost.core.usage import Usage
 from roost.store.operations import Engine, Operation, every, one, query, reading, writing
 from roost.store.sessions import load_session
-from roost.store.writes import add_usage, enter, record
+from roost.store.writes import add_usage, add_usage_late, enter, record
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True):
@@ -94,6 +95,9 @@ class Usages:
     @writing
     def add(self, session: SessionId, source: str, usages: tuple[Usage, ...]) -> Operation[None]:
         """Count what was used for a session outside its turns. `source` says what for."""
-        head = yield from enter(self._user, session, None, active=False)
+        try:
+            head = yield from enter(self._user, session, None, active=False)
+        except NotFound:
+            return (yield from add_usage_late(self._user, session, source, usages))
         yield from add_usage(self._user, session, source, usages)
         yield from record(session, head.revision, SessionUpdated(("counters",)))

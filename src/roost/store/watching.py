@@ -25,8 +25,8 @@ from roost.store.approvals import approvals_of
 from roost.store.operations import Operation, Rows, every, maybe, query
 from roost.store.rows import TurnRow, messages_of, turn_of, turns_of
 from roost.store.sessions import load_session
+from roost.store.streams import deltas_of
 from roost.store.tool_calls import calls_of
-from roost.store.turns import deltas_of
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,12 +3,7 @@
 import msgspec
 
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound
-from roost.core.events import (
-    AttemptBegan,
-    Event,
-    MessageAdded,
-    ToolCallUpdated,
-)
+from roost.core.events import AttemptBegan, Event, MessageAdded, ToolCallUpdated
 from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
 from roost.core.messages import (
     Draft,
@@ -34,6 +29,13 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     head: int
     quiet: int
     """Milliseconds since its last activity in the list."""
+
+
+class NextAttempt(Head, frozen=True, array_like=True):
+    """The same for the turn that runs, with the attempt that begins."""
+
+    step: int
+    attempt: int
 
 
 class Placed(msgspec.Struct, frozen=True, array_like=True):
@@ -72,10 +74,11 @@ def enter_adding(
     drafts: tuple[Draft, ...],
     *,
     active: bool = True,
+    begins: AttemptBegan | None = None,
 ) -> Operation[Head | Written]:
-    """Begin a write that adds messages, which are then to be placed. If these very messages were
-    written before, the result of that."""
-    head = maybe((yield _raise(user, session, token, drafts)), Head)
+    """Begin a write that adds messages, which are then to be placed; an attempt begins with it, or
+    none. If these very messages were written before, the result of that."""
+    head = maybe((yield _raise(user, session, token, drafts, begins)), Head)
     if head is None:
         yield from check_session(user, session)
         if first := (yield from already_written(user, session, drafts)):
@@ -86,14 +89,54 @@ def enter_adding(
     return head
 
 
+def enter_next_attempt(
+    user: UserId,
+    session: SessionId,
+    token: Token,
+    turn: TurnId,
+    drafts: tuple[Draft, ...],
+    *,
+    steps: int,
+) -> Operation[NextAttempt | Written | None]:
+    """The same for a turn that runs, whose next attempt begins, of the same step or of the next:
+    what the one before streamed is dropped. None if the turn does not run."""
+    rows = yield query(
+        "raise_attempt",
+        user=user,
+        session=session,
+        token=token,
+        turn=turn,
+        steps=steps,
+        adds=len(drafts),
+        answers=answers(drafts),
+        last=drafts[-1].id if drafts else None,
+    )
+    head = maybe(rows, NextAttempt)
+    if head is None:
+        yield from check_session(user, session)
+        if first := (yield from already_written(user, session, drafts)):
+            return first
+        yield from check_token(user, session, token)
+        return None
+    if head.quiet >= ACTIVITY:
+        yield query("stir_session", session=session)
+    return head
+
+
 def _raise(
-    user: UserId, session: SessionId, token: Token | None, drafts: tuple[Draft, ...]
+    user: UserId,
+    session: SessionId,
+    token: Token | None,
+    drafts: tuple[Draft, ...],
+    begins: AttemptBegan | None = None,
 ) -> Query:
     return query(
         "raise_revision",
         user=user,
         session=session,
         token=token,
+        step=begins.step if begins else None,
+        attempt=begins.attempt if begins else None,
         adds=len(drafts),
         answers=answers(drafts),
         last=drafts[-1].id if drafts else None,
@@ -118,21 +161,42 @@ def refuse_while_live(session: SessionId) -> Operation[None]:
 
 
 def record(session: SessionId, revision: int, *events: Event) -> Operation[None]:
-    body = msgspec.json.encode(events).decode()
-    yield query("record_events", session=session, revision=revision, body=body)
+    """Note what a write did that adds no message."""
+    yield query("record_events", session=session, revision=revision, body=_json(events))
 
 
-def place(
-    user: UserId, session: SessionId, head: Head, turn: TurnId | None, drafts: tuple[Draft, ...]
+def _json(events: tuple[Event, ...]) -> str:
+    return msgspec.json.encode(events).decode()
+
+
+def added(
+    session: SessionId, turn: TurnId | None, drafts: tuple[Draft, ...]
 ) -> Operation[list[Event]]:
-    """Append messages at the end of the history, with the tool calls and results they carry."""
+    """What happens with messages that are about to be placed: themselves, and what becomes of the
+    tool calls and results they carry."""
     events: list[Event] = []
-    for position, draft in enumerate(drafts, head.head + 1):
-        yield from insert(user, session, head.revision, head.epoch, position, turn, draft)
+    for draft in drafts:
         events.append(MessageAdded(draft.id))
         if turn is not None:
             events += yield from _tool_calls(session, turn, draft.parts)
     return events
+
+
+def place(
+    user: UserId,
+    session: SessionId,
+    head: Head,
+    turn: TurnId | None,
+    drafts: tuple[Draft, ...],
+    *events: Event,
+) -> Operation[None]:
+    """Append messages at the end of the history, and note with the last of them all that the write
+    did."""
+    if not drafts:
+        yield from record(session, head.revision, *events)
+    for position, draft in enumerate(drafts, head.head + 1):
+        noted = _json(events) if draft is drafts[-1] else None
+        yield from insert(user, session, head.revision, head.epoch, position, turn, draft, noted)
 
 
 def insert(
@@ -143,6 +207,7 @@ def insert(
     position: int,
     turn: TurnId | None,
     draft: Draft,
+    events: str | None = None,
 ) -> Operation[None]:
     if blobs := attachments(draft.parts):
         yield from name_blobs(user, session, blobs)
@@ -157,6 +222,7 @@ def insert(
         role=draft.role,
         partial=draft.partial,
         parts=encode_parts(draft.parts),
+        events=events,
     )
 
 
@@ -188,25 +254,6 @@ def _tool_calls(
     return events
 
 
-def open_stream(turn: TurnId) -> Operation[AttemptBegan]:
-    """Let a turn that begins to run stream: in its first attempt, or in one more."""
-    numbers = one((yield query("open_stream", turn=turn)), _Numbers)
-    return AttemptBegan(turn, numbers.step, numbers.attempt)
-
-
-def next_attempt(session: SessionId, turn: TurnId, *, steps: int) -> Operation[AttemptBegan | None]:
-    """Number the next try, of the same step or of the next; what the one before streamed is
-    dropped. None if the turn does not run."""
-    rows = yield query("next_attempt", session=session, turn=turn, steps=steps)
-    numbers = maybe(rows, _Numbers)
-    return None if numbers is None else AttemptBegan(turn, numbers.step, numbers.attempt)
-
-
-class _Numbers(msgspec.Struct, frozen=True, array_like=True):
-    step: int
-    attempt: int
-
-
 def add_usage(
     user: UserId,
     session: SessionId,
@@ -229,6 +276,18 @@ def add_usage(
             cost=usage.cost,
             context=usage.input_tokens + usage.output_tokens if usage is last else None,
         )
+
+
+def add_usage_late(
+    user: UserId, session: SessionId, source: str, usages: tuple[Usage, ...]
+) -> Operation[None]:
+    """The same for a session that was deleted meanwhile: what was used was used. Where its user is
+    gone too, nothing of theirs is written any more."""
+    rows = yield query("session_by_id", session=session)
+    if rows and rows[0][0] != user:
+        raise NotFound("session", session)
+    if (yield query("user_by_id", user=user)):
+        yield from add_usage(user, session, source, usages)
 
 
 def answers(drafts: tuple[Draft, ...]) -> bool:

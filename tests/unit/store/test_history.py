@@ -6,7 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from roost.core.errors import Conflict, InvalidInput, KeyReused, NotFound
-from roost.core.events import HistoryRewritten, SessionUpdated
+from roost.core.events import (
+    AttemptBegan,
+    HistoryRewritten,
+    MessageAdded,
+    Recorded,
+    SessionUpdated,
+)
 from roost.core.ids import BlobId, SessionId, TurnId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
 from roost.core.sessions import Parent
@@ -241,6 +247,47 @@ async def test_undo_takes_back_a_turn_and_all_after_it_but_not_the_queue(
     assert [turn.id for turn in await ada.queue.of(session)] == [waiting]
     last = (await ada.history.since(session, written.revision - 1)).recorded
     assert [record.events for record in last] == [(HistoryRewritten(1, "undo"),)]
+
+
+async def test_no_rewrite_loses_or_repeats_what_happened_before(
+    ada: Driver, session: SessionId, turns: list[TurnId]
+) -> None:
+    """Whoever is behind it is told of everything in order, from wherever they are."""
+    told: list[Recorded] = []
+    for rewrite in ("undo", "restore", "compact", "restore", "clear", "talk", "undo"):
+        latest = await ada.turns.latest(session)
+        lease = await ada.claim(session)
+        if rewrite == "undo":
+            assert latest is not None
+            await ada.history.undo(session, lease.token, latest.id)
+        elif rewrite == "restore":
+            await ada.history.restore(session, lease.token)
+        elif rewrite == "clear":
+            await ada.history.clear(session, lease.token)
+        await ada.store.leases.release(lease)
+        if rewrite == "compact":
+            await ada.compact(session)
+        elif rewrite == "talk":
+            await ada.talk(session)
+        changes = await ada.history.since(session, 0)
+        assert changes.complete
+        assert list(changes.recorded[: len(told)]) == told
+        told = list(changes.recorded)
+        assert [record.revision for record in told] == list(range(1, len(told) + 1))
+        for revision in range(len(told)):
+            later = await ada.history.since(session, revision)
+            assert list(later.recorded) == told[revision:]
+
+
+async def test_step_of_several_messages_is_told_of_once(ada: Driver) -> None:
+    run = await ada.run()
+    step = Step(messages=(draft("One"), draft("Two"), draft("Three")))
+    begun = await ada.turns.append(run.session, run.token, run.turn, step)
+    (recorded,) = (await ada.history.since(run.session, begun.revision - 1)).recorded
+    assert recorded.events == (
+        *[MessageAdded(message.id) for message in step.messages],
+        AttemptBegan(run.turn, 2, 2),
+    )
 
 
 async def test_messages_after_an_undo_take_new_places(

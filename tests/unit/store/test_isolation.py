@@ -342,6 +342,7 @@ OF_THE_USER = (
     "Schedules.",
     "Sessions.has",
     "Sessions.routes",
+    "Usages.add",
     "Usages.by_",
     "Usages.of_subagents",
     "Usages.of_turn",

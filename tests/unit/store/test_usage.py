@@ -1,5 +1,7 @@
 """What a user spent today."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from roost.core.turns import Step, TurnEnd
 from roost.core.usage import Usage
 from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, Run, draft, summary
+from tests.store_driver import AnyStore, Driver, Run, draft, eventually, summary
 
 pytestmark = pytest.mark.both
 
@@ -42,6 +44,33 @@ async def test_what_a_deleted_session_used_was_used(ada: Driver) -> None:
     for session in await ada.sessions.page():
         await ada.sessions.delete(session.id)
     assert await ada.usage.today() == Spent(tokens=30, cost=14)
+
+
+@pytest.mark.parametrize("purged", [False, True])
+async def test_what_comes_to_be_known_after_a_session_was_deleted_counts(
+    ada: Driver, bob: Driver, clock: FakeClock, purged: bool
+) -> None:
+    session, usage = await ada.session(), (Usage("p", "m", input_tokens=10, cost=7),)
+    await ada.sessions.delete(session)
+    if purged:
+        clock.advance(61)
+        await eventually(partial(_is_purged, ada, session))
+    await ada.usage.add(session, f"memory:{session}", usage)
+    assert not await ada.sessions.suggest_title(session, "Too late", usage)
+    assert await ada.usage.today() == Spent(tokens=20, cost=14)
+    assert await bob.usage.today() == Spent(tokens=0, cost=0)
+
+
+async def _is_purged(ada: Driver, session: SessionId) -> bool:
+    await ada.settings.put("nudge", "1")
+    return await ada.store.work.owner(session) is None
+
+
+async def test_nothing_is_counted_for_a_user_who_was_removed(bob: Driver, store: AnyStore) -> None:
+    session = await bob.session()
+    await store.users.remove(bob.user.id)
+    await bob.usage.add(session, f"memory:{session}", (Usage("p", "m", cost=7),))
+    assert await bob.usage.today() == Spent(tokens=0, cost=0)
 
 
 async def test_use_outside_of_turns_counts_for_the_session_too(ada: Driver, bob: Driver) -> None:

@@ -46,7 +46,7 @@ class Source:
         return hashlib.sha256(seen).hexdigest()
 
     def count(self, table: Table) -> int:
-        sql = _COUNT_PIECES if table is PIECES else f"SELECT count(*) FROM {table.name}"  # noqa: S608
+        sql = _COUNT_PIECES if table is PIECES else f"SELECT count(*) FROM {table.source}"  # noqa: S608
         return msgspec.convert(self._connection.rows(sql)[0][0], int)
 
     def count_live_facts(self) -> int:
@@ -59,7 +59,7 @@ class Source:
             yield from self._pieces()
             return
         named = [f"{table.taken.get(each, each)} AS {each}" for each in columns]
-        sql = f"SELECT {', '.join(named)} FROM {table.name} ORDER BY {', '.join(table.key)}"  # noqa: S608
+        sql = f"SELECT {', '.join(named)} FROM {table.source} ORDER BY {', '.join(table.key)}"  # noqa: S608
         for row in self._connection.each(sql):
             if any(isinstance(value, str) and "\0" in value for value in row):
                 self.unstorable.add(table.name)

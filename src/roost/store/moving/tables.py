@@ -9,12 +9,18 @@ Key = tuple[SqlValue, ...]
 
 class Table(msgspec.Struct, frozen=True):
     """Rows are read by `key`, in the same order on both sides. `taken` says where SQLite has a
-    column that only PostgreSQL stores; `beside` are rows of PostgreSQL's own."""
+    column that only PostgreSQL stores, and `gathered` where it has rows; `beside` are rows of
+    PostgreSQL's own."""
 
     name: str
     key: tuple[str, ...]
     taken: dict[str, str] = {}
+    gathered: str = ""
     beside: str = "false"
+
+    @property
+    def source(self) -> str:
+        return self.gathered or self.name
 
 
 def _table(name: str, *key: str) -> Table:
@@ -28,6 +34,24 @@ _RAISED = "EXISTS (SELECT 1 FROM leases WHERE name = 'session:' || s.id AND hold
 def _token_of(session: str) -> dict[str, str]:
     return {"token": f"(SELECT s.token + {_RAISED} FROM sessions s WHERE s.id = {session})"}  # noqa: S608
 
+
+# Each stream has the numbers of its attempt there, and here the session that it runs in.
+_LIVE = "(SELECT s.attempt FROM sessions s WHERE s.id = streams.session_id)"
+_STREAM = {
+    **_token_of("streams.session_id"),
+    "step": "(SELECT s.step FROM sessions s WHERE s.id = streams.session_id)",
+    "attempt": _LIVE,
+    "last_seq": f"iif(attempt = {_LIVE}, last_seq, 0)",
+    "first_delta": f"iif(attempt = {_LIVE}, first_delta, NULL)",
+    "last_delta": f"iif(attempt = {_LIVE}, last_delta, NULL)",
+}
+
+_EVENTS = """(
+    SELECT row_number() OVER (ORDER BY at, session_id, revision) AS seq,
+        session_id, revision, body, at
+    FROM (SELECT session_id, revision, body, at FROM events
+        UNION ALL
+        SELECT session_id, revision, events, created_at FROM messages WHERE events IS NOT NULL))"""
 
 PIECES = _table("blob_pieces", "blob_id", "number")
 """On SQLite the bytes are files."""
@@ -46,7 +70,7 @@ TABLES = (
     _table("epochs", "session_id", "epoch"),
     _table("memory_segments"),
     _table("turns"),
-    Table("streams", ("turn_id",), _token_of("streams.session_id")),
+    Table("streams", ("turn_id",), _STREAM),
     _table("deltas"),
     _table("tool_calls", "session_id", "id"),
     _table("approvals"),
@@ -62,7 +86,7 @@ TABLES = (
     _table("schedules"),
     _table("schedule_runs", "schedule_id", "tick"),
     Table("usage", ("seq",), {"seq": "rowid"}),
-    _table("events", "seq"),
+    Table("events", ("seq",), gathered=_EVENTS),
     _table("facts", "seq"),
     _table("facts_applied", "user_id", "scope", "key"),
     _table("entities"),

@@ -18,7 +18,6 @@ _STEPS = (
     ("stand_in_admin", "administrator accounts; stand-ins were made"),
     ("stand_in_sessions", "sessions' own rows, not their messages; stand-ins were made"),
     ("forget_lost_messages", "turns' first messages"),
-    ("forget_lost_deltas", "answers that were streaming"),
     ("revive_superseded", "memories; what they had superseded holds again"),
 )
 
@@ -34,6 +33,8 @@ def mend(rescued: Connection, blobs: Path) -> list[str]:
     lost = [
         f"{count} {what}" for statement, what in _STEPS if (count := runner.run(_count(statement)))
     ]
+    if count := runner.run(_resume_streams()):
+        lost.append(f"{count} answers that were streaming")
     while rescued.rows("pragma foreign_key_check"):
         for table in tables_of(rescued):
             lost += _let_go_of_parents(rescued, table)
@@ -46,6 +47,13 @@ def mend(rescued: Connection, blobs: Path) -> list[str]:
 
 def _count(statement: str) -> Operation[int]:
     return len((yield query(statement)))
+
+
+def _resume_streams() -> Operation[int]:
+    """Each turn that runs is in its latest attempt; how many have lost what that streamed."""
+    yield query("find_attempts")
+    yield query("forget_old_deltas")
+    return len((yield query("forget_lost_deltas")))
 
 
 def _let_go_of_parents(rescued: Connection, table: str) -> list[str]:

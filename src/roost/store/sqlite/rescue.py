@@ -44,7 +44,7 @@ def copy_tables(damaged: Connection, rescued: Connection) -> tuple[dict[str, int
 
 def _copy(damaged: Connection, rescued: Connection, table: str) -> tuple[int, bool]:
     names = sorted(_columns(damaged, table) & _columns(rescued, table))
-    marks = ", ".join("?" * len(names))
+    marks = ", ".join([_mark(name, number) for number, name in enumerate(names, 1)])
     sound = f"json_valid(?{names.index(_JSON[table]) + 1})" if table in _JSON else "true"
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) SELECT {marks} WHERE {sound}"
     before = rescued.total_changes()
@@ -56,6 +56,12 @@ def _copy(damaged: Connection, rescued: Connection, table: str) -> tuple[int, bo
         if complete:
             break
     return rescued.total_changes() - before, complete
+
+
+def _mark(name: str, number: int) -> str:
+    """What a write did is no reason to lose its message: whoever asks for it is told that it is
+    gone."""
+    return f"iif(json_valid(?{number}), ?{number}, NULL)" if name == "events" else f"?{number}"
 
 
 def _insert(rescued: Connection, insert: str, row: Row) -> bool:

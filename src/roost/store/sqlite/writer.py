@@ -151,19 +151,20 @@ class Writer:
         more, rested_at = True, time.monotonic()
         while True:
             jobs, closing = self._take(QUIET if more else self._rest)
+            if jobs or not more:
+                self._wake_chores()
+                more = True
             if jobs:
                 self._taken = jobs
                 began = time.monotonic()
                 outcomes = self._commit(jobs)
                 self._count(len(jobs), time.monotonic() - began)
+                # Those who are answered want the interpreter: little is left to do after it.
                 self._answer(jobs, outcomes)
                 self._taken = []
                 self._empty_log_if_long()
             if closing:
                 break
-            if jobs or not more:
-                self._wake_chores()
-                more = True
             if not jobs or time.monotonic() >= rested_at:
                 began = time.monotonic()
                 more = self._run_idle()
@@ -322,8 +323,10 @@ class Writer:
 
     def _answer(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
         """One wake-up per event loop, however many of its tasks are waiting."""
-        for loop in {job.loop for job in jobs}:
-            answers = [each for each in zip(jobs, outcomes, strict=True) if each[0].loop is loop]
+        answers_on: dict[asyncio.AbstractEventLoop, list[tuple[Job, Outcome]]] = {}
+        for each in zip(jobs, outcomes, strict=True):
+            answers_on.setdefault(each[0].loop, []).append(each)
+        for loop, answers in answers_on.items():
             try:
                 loop.call_soon_threadsafe(_settle, answers)
             except RuntimeError:

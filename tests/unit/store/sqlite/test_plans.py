@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from roost.core.clock import SystemClock
 from roost.store import statements
-from roost.store.folder import DATABASE
-from roost.store.migrations import load
-from roost.store.sqlite.connect import connect_reader, connect_writer
-from roost.store.sqlite.schema import migrate
+from roost.store.sqlite.connect import connect_reader
 
 LARGE = (
     "sessions|messages|turns|events|deltas|tool_calls|usage|blobs|session_blobs|inbox|outbox|outbox_pieces|"
@@ -51,18 +47,9 @@ STATEMENTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("plans") / DATABASE
-    connection = connect_writer(path)
-    migrate(connection, load("sqlite"), SystemClock())
-    connection.close()
-    return path
-
-
-def plan(database: Path, name: str) -> list[str]:
+def plan(new_database: Path, name: str) -> list[str]:
     statement = STATEMENTS[name]
-    connection = connect_reader(database)
+    connection = connect_reader(new_database)
     steps = connection.rows(
         f"EXPLAIN QUERY PLAN {statement.sql}", dict.fromkeys(statement.parameters)
     )
@@ -71,28 +58,28 @@ def plan(database: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_walks_a_whole_table(database: Path, name: str) -> None:
-    assert [step for step in plan(database, name) if SCAN.search(step)] == []
+def test_no_statement_walks_a_whole_table(new_database: Path, name: str) -> None:
+    assert [step for step in plan(new_database, name) if SCAN.search(step)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in STATEMENTS if name.endswith("_by_id")])
-def test_what_is_named_by_id_is_found_by_id(database: Path, name: str) -> None:
+def test_what_is_named_by_id_is_found_by_id(new_database: Path, name: str) -> None:
     """Those who watch a session read so at each of its revisions, however long it has grown."""
-    assert "id=?)" in plan(database, name)[0]
+    assert "id=?)" in plan(new_database, name)[0]
 
 
-def test_claims_look_at_what_waits_and_at_nothing_else(database: Path) -> None:
-    assert plan(database, "answered_sessions")[0] == "SCAN t USING INDEX turns_parked"
-    assert plan(database, "queued_sessions")[0] == "SCAN t USING INDEX turns_arrival"
-    assert "USING INDEX leases_held" in plan(database, "claimed_sessions")[0]
-    assert "USING INDEX turns_interrupted" in plan(database, "continuable_turns")[0]
+def test_claims_look_at_what_waits_and_at_nothing_else(new_database: Path) -> None:
+    assert plan(new_database, "answered_sessions")[0] == "SCAN t USING INDEX turns_parked"
+    assert plan(new_database, "queued_sessions")[0] == "SCAN t USING INDEX turns_arrival"
+    assert "USING INDEX leases_held" in plan(new_database, "claimed_sessions")[0]
+    assert "USING INDEX turns_interrupted" in plan(new_database, "continuable_turns")[0]
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_parameters_are_numbered_as_sqlite_numbers_them(database: Path, name: str) -> None:
+def test_parameters_are_numbered_as_sqlite_numbers_them(new_database: Path, name: str) -> None:
     """They are bound by position."""
     statement = STATEMENTS[name]
-    connection = connect_reader(database)
+    connection = connect_reader(new_database)
     cursor = connection.cursor()
     given = dict.fromkeys(statement.parameters)
     cursor.execute(f"EXPLAIN {statement.sql}", given)  # pyright: ignore[reportUnknownMemberType]

@@ -1,8 +1,3 @@
--- name: insert_message
-INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
-    created_at)
-VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now);
-
 -- name: pin_message
 UPDATE messages SET pinned = :pinned WHERE id = :message AND pinned <> :pinned RETURNING 1;
 
@@ -48,11 +43,6 @@ ORDER BY m.position DESC;
 
 -- name: is_replaced_before
 SELECT 1 FROM messages WHERE session_id = :session AND gone = :epoch AND position < :before LIMIT 1;
-
--- name: events_since
-SELECT revision, at, body FROM events
-WHERE session_id = :session AND revision > :revision
-ORDER BY revision;
 
 -- name: raise_epoch
 UPDATE sessions SET epoch = epoch + 1, context_tokens = :context WHERE id = :session

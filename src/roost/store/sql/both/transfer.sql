@@ -6,11 +6,9 @@ FROM messages WHERE session_id = :session
 ORDER BY position, born;
 
 -- name: export_turns
-SELECT t.id, t.state, t.place, t.steer, t.route, t.options, t.ephemeral, t.input, t.message_id,
-    t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), t.reason, t.undone,
-    t.created_at, t.started_at, t.ended_at
-FROM turns t LEFT JOIN streams r ON r.turn_id = t.id
-WHERE t.session_id = :session ORDER BY t.place, t.id;
+SELECT id, state, place, steer, route, options, ephemeral, input, message_id, start, step, attempt,
+    reason, undone, created_at, started_at, ended_at
+FROM turn_rows WHERE session_id = :session ORDER BY place, id;
 
 -- name: export_tool_calls
 SELECT id, turn_id, ordinal, name, arguments, state, started_at, ended_at

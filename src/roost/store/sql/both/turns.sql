@@ -60,14 +60,6 @@ WHERE id = :turn;
 -- name: count_turn
 UPDATE sessions SET turns = turns + 1 WHERE id = :session;
 
--- name: set_turn_state
-UPDATE turns
-SET state = :state, reason = :reason,
-    ended_at = CASE WHEN :ended <> 0 THEN coalesce(:at, :now) END,
-    step = coalesce((SELECT step FROM streams WHERE turn_id = :turn), step),
-    attempt = coalesce((SELECT attempt FROM streams WHERE turn_id = :turn), attempt)
-WHERE id = :turn;
-
 -- Of a turn that another server runs: that server looks.
 -- name: ask_to_stop
 UPDATE turns SET cancel_at = coalesce(cancel_at, :now)
@@ -88,13 +80,6 @@ WHERE id = :turn;
 
 -- name: mark_for_memory
 UPDATE turns SET memory_scope = :scope WHERE id = :turn AND ephemeral = 0;
-
--- The deltas of the attempt before are swept once no stream reaches back to them.
--- name: next_attempt
-UPDATE streams
-SET attempt = attempt + 1, step = step + :steps, last_seq = 0, first_delta = NULL, last_delta = NULL
-WHERE turn_id = :turn AND session_id = :session
-RETURNING step, attempt;
 
 -- name: close_stream
 DELETE FROM streams WHERE turn_id = :turn;

@@ -1,3 +1,17 @@
+-- `events` are what the write did, with the last of its messages.
+-- name: insert_message
+WITH message AS (
+    INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
+        created_at)
+    VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now))
+INSERT INTO events (session_id, revision, body, at)
+SELECT :session, :revision, :events, :now WHERE :events IS NOT NULL;
+
+-- name: events_since
+SELECT revision, at, body FROM events
+WHERE session_id = :session AND revision > :revision
+ORDER BY revision;
+
 -- name: find_message
 SELECT m.position, m.revision, m.born, m.gone, m.session_id
 FROM messages m JOIN sessions s ON s.id = m.session_id

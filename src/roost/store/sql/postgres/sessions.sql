@@ -17,6 +17,29 @@ WHERE id = :session AND user_id = :user AND deleted_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
 RETURNING revision, epoch, head - :adds, :now - active_at, pg_current_xact_id()::text;
 
+-- The same for the turn that runs, whose next attempt begins, of the same step or of the next. The
+-- deltas of the attempt before are swept once no stream reaches back to them.
+-- name: raise_attempt
+-- holds: lock_session
+-- tells: transaction
+WITH raised AS (
+    UPDATE sessions
+    SET revision = revision + 1,
+        head = head + :adds,
+        messages = messages + :adds,
+        answered = CASE WHEN :answers <> 0 THEN revision + 1 ELSE answered END
+    WHERE id = :session AND user_id = :user AND deleted_at IS NULL AND token = :token
+      AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
+      AND EXISTS (SELECT 1 FROM streams WHERE turn_id = :turn AND session_id = :session)
+    RETURNING revision, epoch, head, active_at),
+tried AS (
+    UPDATE streams
+    SET attempt = attempt + 1, step = step + :steps, last_seq = 0, first_delta = NULL, last_delta = NULL
+    FROM raised WHERE turn_id = :turn
+    RETURNING step, attempt)
+SELECT revision, epoch, head - :adds, :now - active_at, step, attempt, pg_current_xact_id()::text
+FROM raised, tried;
+
 -- Apart, because it moves the session within sessions_recent.
 -- name: stir_session
 UPDATE sessions SET active_at = greatest(active_at, :now) WHERE id = :session;

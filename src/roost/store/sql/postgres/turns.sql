@@ -22,9 +22,15 @@ FROM turns t WHERE t.id = :turn;
 
 -- name: open_stream
 INSERT INTO streams (turn_id, session_id, token, step, attempt)
-SELECT t.id, t.session_id, s.token, greatest(t.step, 1), t.attempt + 1
-FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = :turn
-RETURNING step, attempt;
+SELECT :turn, id, token, :step, :attempt FROM sessions WHERE id = :session;
+
+-- name: set_turn_state
+UPDATE turns
+SET state = :state, reason = :reason,
+    ended_at = CASE WHEN :ended <> 0 THEN coalesce(:at, :now) END,
+    step = coalesce((SELECT step FROM streams WHERE turn_id = :turn), step),
+    attempt = coalesce((SELECT attempt FROM streams WHERE turn_id = :turn), attempt)
+WHERE id = :turn;
 
 -- name: list_tool_calls
 SELECT c.id, c.turn_id, c.name, c.arguments, c.state, c.result, c.started_at, c.ended_at

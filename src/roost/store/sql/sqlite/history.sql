@@ -1,3 +1,23 @@
+-- `events` are what the write did, on the last of its messages.
+-- name: insert_message
+INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
+    created_at, events)
+VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now,
+    :events);
+
+-- What was written at the end of the live history after a revision has a place after what was there
+-- before (messages_of). What has left the history since, and what came without a message, has rows.
+-- name: events_since
+SELECT revision, created_at, events FROM messages
+WHERE session_id = :session AND gone IS NULL AND revision > :revision AND events IS NOT NULL
+  AND position > coalesce((SELECT position FROM messages
+                           WHERE session_id = :session AND gone IS NULL AND revision <= :revision
+                           ORDER BY position DESC LIMIT 1), -1)
+UNION ALL
+SELECT revision, at, body FROM events
+WHERE session_id = :session AND revision > :revision
+ORDER BY revision;
+
 -- name: find_message
 SELECT m.position, m.revision, m.born, m.gone, m.session_id
 FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
@@ -63,12 +83,11 @@ SELECT i.new, :branch,
             WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
         THEN 'interrupted' ELSE t.state END,
     t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
-    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), max(t.continued, 1), t.reason,
-    t.created_at, t.started_at, t.ended_at
+    r.step, r.attempt, max(t.continued, 1), t.reason, t.created_at, t.started_at, t.ended_at
 FROM turns t
+    JOIN turn_rows r ON r.id = t.id
     JOIN ids i ON i.old = t.id
     LEFT JOIN ids m ON m.old = t.message_id
-    LEFT JOIN streams r ON r.turn_id = t.id
 WHERE t.session_id = :session;
 
 -- Those that the copied messages ask for.

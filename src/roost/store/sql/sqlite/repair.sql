@@ -39,9 +39,34 @@ UPDATE turns SET message_id = NULL
 WHERE message_id IS NOT NULL AND message_id NOT IN (SELECT id FROM messages)
 RETURNING id;
 
+-- Where a turn that runs stands: what its session says may be lost, or not there yet (before version 9). What
+-- happened tells it too. Its stream alone does not: that may be an attempt's which is long over.
+-- name: find_attempts
+WITH told (session_id, body) AS (
+    SELECT session_id, body FROM events
+    UNION ALL
+    SELECT session_id, events FROM messages WHERE events IS NOT NULL
+),
+begun (session_id, step, attempt) AS (
+    SELECT session_id, step, attempt FROM streams
+    UNION ALL
+    SELECT r.session_id, e.value ->> 'step', e.value ->> 'attempt'
+    FROM streams r JOIN told t ON t.session_id = r.session_id, json_each(t.body) e
+    WHERE e.value ->> 'kind' = 'attempt' AND e.value ->> 'turn' = r.turn_id
+)
+UPDATE sessions SET step = max(sessions.step, latest.step), attempt = max(sessions.attempt, latest.attempt)
+FROM (SELECT session_id, max(step) AS step, max(attempt) AS attempt FROM begun GROUP BY session_id) latest
+WHERE latest.session_id = sessions.id;
+
+-- They are nobody's: most are swept, and their numbers may be another turn's by now.
+-- name: forget_old_deltas
+UPDATE streams SET attempt = s.attempt, last_seq = 0, first_delta = NULL, last_delta = NULL
+FROM sessions s WHERE s.id = streams.session_id AND s.attempt <> streams.attempt;
+
 -- name: forget_lost_deltas
 UPDATE streams SET last_seq = 0, first_delta = NULL, last_delta = NULL
-WHERE last_delta IS NOT NULL AND last_delta NOT IN (SELECT id FROM deltas)
+WHERE last_delta IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM deltas d WHERE d.id = last_delta AND d.turn_id = streams.turn_id)
 RETURNING turn_id;
 
 -- An older memory is better than none.

@@ -6,11 +6,27 @@ UPDATE sessions
 SET revision = revision + 1,
     head = head + :adds,
     messages = messages + :adds,
-    answered = CASE WHEN :answers THEN revision + 1 ELSE answered END
+    answered = CASE WHEN :answers THEN revision + 1 ELSE answered END,
+    step = coalesce(:step, step),
+    attempt = coalesce(:attempt, attempt)
 WHERE id = :session AND user_id = :user AND deleted_at IS NULL
   AND (:token IS NULL OR token = :token)
   AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
 RETURNING revision, epoch, head - :adds, :now - active_at;
+
+-- The same for the turn that runs, whose next attempt begins, of the same step or of the next.
+-- name: raise_attempt
+UPDATE sessions
+SET revision = revision + 1,
+    head = head + :adds,
+    messages = messages + :adds,
+    answered = CASE WHEN :answers THEN revision + 1 ELSE answered END,
+    step = step + :steps,
+    attempt = attempt + 1
+WHERE id = :session AND user_id = :user AND deleted_at IS NULL AND token = :token
+  AND NOT EXISTS (SELECT 1 FROM messages WHERE id = :last)
+  AND EXISTS (SELECT 1 FROM streams WHERE turn_id = :turn AND session_id = :session)
+RETURNING revision, epoch, head - :adds, :now - active_at, step, attempt;
 
 -- Apart, because it moves the session within sessions_recent.
 -- name: stir_session

@@ -17,9 +17,17 @@ SELECT
 FROM turns t WHERE t.id = :turn;
 
 -- name: open_stream
-INSERT INTO streams (turn_id, session_id, step, attempt)
-SELECT id, session_id, max(step, 1), attempt + 1 FROM turns WHERE id = :turn
-RETURNING step, attempt;
+INSERT INTO streams (turn_id, session_id, step, attempt) VALUES (:turn, :session, :step, :attempt);
+
+-- name: set_turn_state
+UPDATE turns
+SET state = :state, reason = :reason,
+    ended_at = CASE WHEN :ended <> 0 THEN coalesce(:at, :now) END,
+    step = coalesce((SELECT s.step FROM streams r CROSS JOIN sessions s ON s.id = r.session_id
+                     WHERE r.turn_id = :turn), step),
+    attempt = coalesce((SELECT s.attempt FROM streams r CROSS JOIN sessions s ON s.id = r.session_id
+                        WHERE r.turn_id = :turn), attempt)
+WHERE id = :turn;
 
 -- name: list_tool_calls
 SELECT c.id, c.turn_id, c.name, c.arguments, c.state, c.result, c.started_at, c.ended_at
@@ -57,7 +65,7 @@ WITH RECURSIVE chain (id, previous, first_seq, last_seq, body) AS (
     FROM streams t
         CROSS JOIN deltas d ON d.id = t.last_delta
         CROSS JOIN sessions s ON s.id = t.session_id
-    WHERE t.turn_id = :turn AND s.user_id = :user AND s.deleted_at IS NULL
+    WHERE t.turn_id = :turn AND t.attempt = s.attempt AND s.user_id = :user AND s.deleted_at IS NULL
     UNION ALL
     SELECT d.id, d.previous, d.first_seq, d.last_seq, d.body
     FROM chain JOIN deltas d ON d.id = chain.previous
@@ -74,7 +82,8 @@ WITH RECURSIVE chain (number, after, id, previous, first_seq, last_seq, body) AS
         CROSS JOIN streams t ON t.turn_id = j.value ->> 2
         CROSS JOIN sessions s ON s.id = t.session_id
         CROSS JOIN deltas d ON d.id = t.last_delta
-    WHERE t.session_id = j.value ->> 1 AND t.attempt = j.value ->> 3 AND t.last_seq > j.value ->> 4
+    WHERE t.session_id = j.value ->> 1 AND t.attempt = j.value ->> 3 AND s.attempt = t.attempt
+      AND t.last_seq > j.value ->> 4
       AND s.user_id = j.value ->> 0 AND s.deleted_at IS NULL
     UNION ALL
     SELECT number, after, d.id, d.previous, d.first_seq, d.last_seq, d.body

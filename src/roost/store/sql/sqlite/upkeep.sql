@@ -1,7 +1,8 @@
 -- Deltas that no stream reaches back to, from the old end.
 -- name: sweep_deltas
 DELETE FROM deltas
-WHERE id < coalesce((SELECT min(first_delta) FROM streams), 1 << 62)
+WHERE id < coalesce((SELECT min(r.first_delta) FROM streams r CROSS JOIN sessions s ON s.id = r.session_id
+                    WHERE r.attempt = s.attempt), 1 << 62)
   AND id <= (SELECT min(id) FROM deltas) + 2000
 RETURNING 1;
 
@@ -13,7 +14,9 @@ FROM (SELECT id FROM deltas WHERE id > :after AND id <= :until ORDER BY id LIMIT
 -- name: sweep_window
 DELETE FROM deltas
 WHERE id > :after AND id <= :end
-  AND id < coalesce((SELECT first_delta FROM streams r WHERE r.turn_id = deltas.turn_id), 1 << 62);
+  AND id < coalesce(
+    (SELECT r.first_delta FROM streams r CROSS JOIN sessions s ON s.id = r.session_id
+     WHERE r.turn_id = deltas.turn_id AND r.attempt = s.attempt), 1 << 62);
 
 -- name: session_to_purge
 SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;

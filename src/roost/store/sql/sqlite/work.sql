@@ -80,11 +80,13 @@ ORDER BY t.session_id;
 -- and so is a run that does not join on to what is stored.
 -- name: append_deltas
 INSERT INTO deltas (turn_id, first_seq, last_seq, previous, body)
-SELECT t.turn_id, j.value ->> 3, j.value ->> 4, t.last_delta, j.value ->> 5
+SELECT t.turn_id, j.value ->> 3, j.value ->> 4, iif(t.attempt = s.attempt, t.last_delta, NULL),
+    j.value ->> 5
 FROM json_each(:batch) j
     CROSS JOIN streams t ON t.turn_id = j.value ->> 0
     CROSS JOIN sessions s ON s.id = t.session_id
-WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND t.last_seq + 1 = j.value ->> 3
+WHERE s.attempt = j.value ->> 1 AND s.token = j.value ->> 2
+  AND iif(t.attempt = s.attempt, t.last_seq, 0) + 1 = j.value ->> 3
   AND s.deleted_at IS NULL;
 
 -- name: count_new_deltas
@@ -92,17 +94,20 @@ SELECT count(*) FROM deltas WHERE id > :after;
 
 -- name: advance_streams
 UPDATE streams
-SET last_seq = d.last_seq, last_delta = d.id, first_delta = coalesce(first_delta, d.id)
+SET last_seq = d.last_seq, last_delta = d.id,
+    first_delta = iif(d.previous IS NULL, d.id, first_delta),
+    attempt = iif(d.previous IS NULL,
+        (SELECT s.attempt FROM sessions s WHERE s.id = streams.session_id), attempt)
 FROM deltas d
 WHERE d.id > :after AND d.turn_id = streams.turn_id;
 
 -- Which turns of the batch still stream under the token they came with, and how far they are stored.
 -- name: streaming_turns
-SELECT t.turn_id, t.last_seq
+SELECT t.turn_id, iif(t.attempt = s.attempt, t.last_seq, 0)
 FROM json_each(:batch) j
     CROSS JOIN streams t ON t.turn_id = j.value ->> 0
     CROSS JOIN sessions s ON s.id = t.session_id
-WHERE t.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND s.deleted_at IS NULL;
+WHERE s.attempt = j.value ->> 1 AND s.token = j.value ->> 2 AND s.deleted_at IS NULL;
 
 -- `held` is a JSON list of [name, token]. Rewritten only when a third of the time is gone, so that a
 -- tick writes few of them.

@@ -13,19 +13,33 @@ log = structlog.get_logger()
 EVERY = 4000
 """Pages of log that are worth moving: the busiest stand in it many times and are moved once."""
 
+FEW = 1000
+"""Pages that may be left for the writer to move."""
+
 
 class Checkpointer:
+    """The log begins anew only if all of it has been moved when the writer begins to write. Beside
+    one who always writes that never happens, so the writer moves what came meanwhile itself."""
+
     def __init__(self, path: Path) -> None:
         self._connection = connect_writer(path)
         self._connection.set_wal_hook(None)
         self._wake = threading.Event()
+        self._moved = 0
+        self._passed = False
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="roost-checkpointer", daemon=True)
         self._thread.start()
 
-    def committed(self, pages: int) -> None:
-        if pages >= EVERY:
+    def committed(self, pages: int) -> bool:
+        """The log holds so many pages. Whether the writer is to move the last of them."""
+        if pages < self._moved:
+            self._moved = 0  # it began anew
+        left = pages - self._moved
+        passed, self._passed = self._passed, False
+        if left >= EVERY or (passed and left > FEW):
             self._wake.set()
+        return passed and left <= FEW
 
     def close(self) -> None:
         self._closed = True
@@ -36,7 +50,8 @@ class Checkpointer:
         while self._wake.wait() and not self._closed:
             self._wake.clear()
             try:
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                self._moved = move(self._connection)
+                self._passed = True
             except apsw.BusyError:
                 pass  # the writer is emptying it itself
             except apsw.Error:
@@ -44,3 +59,9 @@ class Checkpointer:
                     "moving the write-ahead log failed; it will be tried again", exc_info=True
                 )
         self._connection.close()
+
+
+def move(connection: apsw.Connection) -> int:
+    """As many pages of the log as nobody still reads; how many of it have been moved by now."""
+    _, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    return moved

@@ -16,6 +16,7 @@ import structlog
 from roost.core.errors import RoostError, StoreClosed, StoreUnavailable
 from roost.store.figures import CommitFigures
 from roost.store.operations import Operation
+from roost.store.sqlite.checkpointer import move
 from roost.store.sqlite.connect import BUSY_TIMEOUT, Connection, explain
 from roost.store.sqlite.runner import Runner
 from roost.testing import faults
@@ -80,7 +81,7 @@ class _TransactionEnded(Exception):
 class Writer:
     """`idle` are pieces of background work, run in slices when nobody waits, each slice in its own
     transaction; they say whether more is left. `committed` is told after every commit how many
-    pages the write-ahead log holds."""
+    pages the write-ahead log holds, and says whether the last of them are to be moved now."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Writer:
         path: Path,
         *,
         idle: Sequence[Callable[[], Operation[bool]]],
-        committed: Callable[[int], None],
+        committed: Callable[[int], bool],
         rest: float = REST,
     ) -> None:
         self._connection = connection
@@ -103,6 +104,7 @@ class Writer:
         self._door = threading.Lock()
         self._closed = False
         self._log_pages = 0
+        self._log_is_moved = False
         self._log_limit = LOG_LIMIT
         self._commits = self._operations = 0
         self._seconds = 0.0
@@ -162,7 +164,7 @@ class Writer:
                 # Those who are answered want the interpreter: little is left to do after it.
                 self._answer(jobs, outcomes)
                 self._taken = []
-                self._empty_log_if_long()
+                self._tidy_log()
             if closing:
                 break
             if not jobs or time.monotonic() >= rested_at:
@@ -304,20 +306,27 @@ class Writer:
 
     def _on_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
         self._log_pages = pages
-        self._committed(pages)
+        self._log_is_moved |= self._committed(pages)
         return apsw.SQLITE_OK
 
-    def _empty_log_if_long(self) -> None:
-        if self._log_pages < self._log_limit:
-            return
+    def _tidy_log(self) -> None:
+        try:
+            if self._log_is_moved:
+                self._log_is_moved = False
+                move(self._connection)
+            if self._log_pages >= self._log_limit:
+                self._empty_log()
+        except apsw.BusyError:
+            pass  # it is being moved already, or read
+        except apsw.Error:
+            log.warning("the write-ahead log is long and can't be emptied", exc_info=True)
+
+    def _empty_log(self) -> None:
         self._connection.set_busy_timeout(LOG_PATIENCE)
+        self._log_limit = self._log_pages + LOG_STEP
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
             self._log_pages, self._log_limit = 0, LOG_LIMIT
-        except apsw.Error as error:
-            self._log_limit = self._log_pages + LOG_STEP
-            if not isinstance(error, apsw.BusyError):
-                log.warning("the write-ahead log is long and can't be emptied", exc_info=True)
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from roost.store.folder import DATABASE
 from roost.store.operations import Operation, query
+from roost.store.sqlite.writer import LOG_LIMIT
 from tests.faults.engines import DEADLINE, engine_in, put
 
 MB = 1 << 20
@@ -39,6 +40,26 @@ async def write_much(folder: Path, megabytes: int) -> int:
 
 async def test_log_stays_short_under_steady_writes_and_reads(tmp_path: Path) -> None:
     assert await write_much(tmp_path, 150) < 100 * MB
+
+
+async def test_log_begins_anew_beside_those_who_always_write(tmp_path: Path) -> None:
+    """It does not grow until the writer has to stop for it."""
+    longest: list[int] = []
+    async with engine_in(tmp_path) as engine:
+        length = 0
+
+        async def write_on(key: str) -> None:
+            nonlocal length
+            for number in itertools.count():
+                await engine.write(put(key, f"{number:06}" * 1000))
+                before, length = length, engine.figures.log_pages
+                if length < before:
+                    longest.append(before)
+                if len(longest) == 10:
+                    break
+
+        await asyncio.gather(*[write_on(f"{n}") for n in range(32)])
+    assert max(longest) < LOG_LIMIT
 
 
 async def test_log_shrinks_again_once_a_long_read_has_ended(tmp_path: Path) -> None:

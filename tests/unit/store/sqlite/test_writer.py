@@ -331,7 +331,7 @@ def writer_in(
     connection, clock = connect_writer(path), FakeClock()
     migrate(connection, load("sqlite"), clock)
     runner = Runner(connection, statements.load("sqlite"), clock)
-    return Writer(connection, runner, path, idle=idle, committed=lambda pages: None, rest=rest)
+    return Writer(connection, runner, path, idle=idle, committed=lambda pages: False, rest=rest)
 
 
 async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:

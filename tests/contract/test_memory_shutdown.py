@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.ids import SessionId
-from roost.runtime import memory_commits
+from roost.runtime import memory_commits, segments
 from roost.runtime.segments import Committed
 from roost.testing import faults
 from roost.testing.clock import FakeClock
@@ -124,6 +124,30 @@ async def test_older_scope_that_hangs_leaves_the_newer_time_to_commit(
     async with started(remembering(folder, server, clock, memories)) as engine:
         await eventually(lambda: _settled(engine, session))
     assert older.turns == [first.id]
+
+
+@pytest.mark.contract("C9")
+async def test_many_of_a_memory_that_hangs_leave_others_time_to_commit(
+    folder: Path,
+    server: ModelServer,
+    clock: FakeClock,
+    memory: ScriptedMemory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(segments, "ROOM", 1)
+    monkeypatch.setattr(memory_commits, "MOST", 20)
+    older = ScriptedMemory()
+    older.fail(20)
+    async with started(remembering(folder, server, clock, {"older": older})) as engine:
+        for _ in range(20):
+            await engine.say(await engine.session())
+    memories = {"scripted": memory, "older": older}
+    async with started(remembering(folder, server, clock, memories, grace=6)) as engine:
+        turn = await engine.say(await engine.session())
+        older.hang()
+        clock.advance(60)
+    assert memory.turns == [turn.id]
+    older.go_on()
 
 
 @pytest.mark.contract("C6", "C9")

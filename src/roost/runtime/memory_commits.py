@@ -167,7 +167,7 @@ class MemoryCommits:
         try:
             async with asyncio.timeout_at(until):
                 if seconds:
-                    await self._commit_waiting()
+                    await self._commit_waiting(until)
                 if self._tasks:
                     await asyncio.wait(self._tasks)
         except TimeoutError:
@@ -176,12 +176,15 @@ class MemoryCommits:
             log.warning("memory could not be drained", error=str(error))
         await self._give_up()
 
-    async def _commit_waiting(self) -> None:
+    async def _commit_waiting(self, until: float) -> None:
+        """In groups. One that takes half of the time goes on beside the next: it may be all of a
+        memory that hangs."""
         waiting = await self._marks.all_waiting()
         for first in range(0, len(waiting), MOST):
             group = waiting[first : first + MOST]
             work = [self._at_boundary(each.user, each.session, "shutdown") for each in group]
-            await asyncio.wait([self._spawn(each) for each in work])
+            left = until - asyncio.get_running_loop().time()
+            await asyncio.wait([self._spawn(each) for each in work], timeout=max(0.0, left / 2))
 
     async def _give_up(self) -> None:
         for task in self._tasks:

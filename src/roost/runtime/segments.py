@@ -173,13 +173,18 @@ class Committer:
 
     async def _failed(self, segment: PendingSegment, error: MemoryFailed, tries: int) -> None:
         log.warning("a memory commit failed", session=segment.session, error=str(error))
-        waits = isinstance(error, MemoryWaits)
+        waits, unusable = isinstance(error, MemoryWaits), isinstance(error, MemoryUnusable)
         self.outcomes["put off" if waits else "failed"] += 1
-        delay, most = PUT_OFF if waits else self._delay(tries), MOST_FAILURES
-        if isinstance(error, MemoryUnusable):
-            delay, most = max(PUT_OFF, delay), MOST_UNUSABLE
-        failed = partial(self._marks.failed, segment.key, str(error), delay=delay)
-        if await persisted(partial(failed, counts=not waits, most=most)):
+        failed = partial(
+            self._marks.failed,
+            segment.key,
+            str(error),
+            delay=PUT_OFF if waits else max(PUT_OFF if unusable else 0.0, self._delay(tries)),
+            counts=not waits,
+            unusable=unusable,
+            most=MOST_UNUSABLE if unusable else MOST_FAILURES,
+        )
+        if await persisted(failed):
             log.error("a memory commit rests: it failed too often", session=segment.session)
 
 

@@ -168,16 +168,24 @@ class MemoryMarks:
 
     @writing
     def failed(
-        self, key: str, error: str, *, delay: float, counts: bool = True, most: int = 1 << 30
+        self,
+        key: str,
+        error: str,
+        *,
+        delay: float,
+        counts: bool = True,
+        unusable: bool = False,
+        most: int = 1 << 30,
     ) -> Operation[bool]:
         """The try failed; the segment is due again in `delay` seconds. With `most` failures that
-        count it rests, which this says."""
+        count it rests, which this says. Those by an answer that was no use are counted apart."""
         rows = yield query(
             "fail_segment",
             segment=key,
             error=error[:_ERROR],
             delay=round(delay * 1000),
-            failures=int(counts),
+            failures=int(counts and not unusable),
+            unusable=int(counts and unusable),
             most=most,
         )
         found = maybe(rows, _Rests)

@@ -323,11 +323,12 @@ class Turns:
         yield query("close_stream", turn=turn)
         if end.state == "completed" and end.memory_scope is not None:
             yield query("mark_for_memory", turn=turn, scope=end.memory_scope)
+        ended = TurnUpdated(turn, end.state, end.reason)
+        yield from place(self._user, session, head, turn, end.messages, *events, ended)
+        # After the blobs of the messages, as with a tool call: both are locked.
         yield from put_outbox(self._user, end.outbox, session=session, turn=turn)
         if end.release:
             yield query("release_session_lease", session=session, token=token)
-        ended = TurnUpdated(turn, end.state, end.reason)
-        yield from place(self._user, session, head, turn, end.messages, *events, ended)
         return Written(head.revision, head.epoch, head.head + len(end.messages))
 
     def _ended_before(

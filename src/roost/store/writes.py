@@ -7,7 +7,6 @@ from roost.core.events import AttemptBegan, Event, MessageAdded, ToolCallUpdated
 from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
 from roost.core.messages import (
     Draft,
-    Part,
     ToolCallPart,
     ToolResultPart,
     attachments,
@@ -177,8 +176,19 @@ def added(
     events: list[Event] = []
     for draft in drafts:
         events.append(MessageAdded(draft.id))
-        if turn is not None:
-            events += yield from _tool_calls(session, turn, draft.parts)
+        for part in draft.parts if turn is not None else ():
+            if isinstance(part, ToolCallPart):
+                yield query(
+                    "insert_tool_call",
+                    session=session,
+                    call=part.call,
+                    turn=turn,
+                    name=part.name,
+                    arguments=part.arguments,
+                )
+                events.append(ToolCallUpdated(part.call, "requested"))
+            elif isinstance(part, ToolResultPart):
+                yield query("place_result", session=session, call=part.call)
     return events
 
 
@@ -232,26 +242,6 @@ def name_blobs(user: UserId, session: SessionId, blobs: set[BlobId]) -> Operatio
         if not (yield query("touch_blob", user=user, blob=blob)):
             raise InvalidInput(f"The attachment {blob} is not stored here. Upload it first.")
         yield query("name_blob", session=session, blob=blob)
-
-
-def _tool_calls(
-    session: SessionId, turn: TurnId, parts: tuple[Part, ...]
-) -> Operation[list[Event]]:
-    events: list[Event] = []
-    for part in parts:
-        if isinstance(part, ToolCallPart):
-            yield query(
-                "insert_tool_call",
-                session=session,
-                call=part.call,
-                turn=turn,
-                name=part.name,
-                arguments=part.arguments,
-            )
-            events.append(ToolCallUpdated(part.call, "requested"))
-        elif isinstance(part, ToolResultPart):
-            yield query("place_result", session=session, call=part.call)
-    return events
 
 
 def add_usage(

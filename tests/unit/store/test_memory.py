@@ -1,5 +1,6 @@
 """Marked turns: cut into segments, begun durably, committed in order, taken back by an undo."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,35 @@ async def test_failed_segment_waits_and_holds_back_only_its_own_session_and_scop
     assert len(await memory.due(limit=1)) == 1
     await memory.committed(failing.key)
     assert [segment.tries for segment in await memory.due()] == [0, 0]
+
+
+async def test_answers_that_are_no_use_are_counted_apart_from_other_failures(
+    ada: Driver, session: SessionId
+) -> None:
+    memory = ada.store.memory
+    await complete(ada, session)
+    segment = await begun(ada, session)
+    for tries in range(1, 6):
+        assert not await memory.failed(segment.key, "down", delay=0, most=90)
+        await memory.begin(segment.key, after=tries)
+    no_use = partial(memory.failed, segment.key, "no use", delay=0, unusable=True, most=2)
+    assert not await no_use()
+    await memory.begin(segment.key, after=6)
+    assert await no_use()
+
+
+async def test_what_rests_does_so_until_it_is_woken(ada: Driver, session: SessionId) -> None:
+    memory = ada.store.memory
+    await complete(ada, session)
+    segment = await begun(ada, session)
+    assert await memory.failed(segment.key, "no use", delay=0, unusable=True, most=1)
+    await memory.begin(segment.key, after=1)
+    assert await memory.failed(segment.key, "it waits", delay=0, counts=False, most=90)
+    assert await memory.due() == []
+    assert await memory.wake(ada.user.id) == 1
+    assert [due.key for due in await memory.due()] == [segment.key]
+    await memory.begin(segment.key, after=2)
+    assert not await memory.failed(segment.key, "no use", delay=0, unusable=True, most=2)
 
 
 async def test_deleting_the_session_withdraws_what_is_in_flight(

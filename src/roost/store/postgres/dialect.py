@@ -25,7 +25,7 @@ _TYPES = {
         "failures filed first front head idle indexed input_tokens keep limit most now number "
         "ordinal output_tokens partial paused pid pinned position reasoning_tokens revision "
         "seen seq set_project set_title silence since size start started_at steer step steps "
-        "subagents tick token ttl until wait window"
+        "subagents tick token ttl until unusable wait window"
     ),
     "json": "batch entities held ids names rows seqs sessions terms turns users vectors",
     "bytea": "code data fingerprint hash sealed vector",

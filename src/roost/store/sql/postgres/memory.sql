@@ -39,11 +39,16 @@ WHERE e.session_id = :session AND m.position >= :first
   AND m.turn_id IN (SELECT json_array_elements_text(:turns))
 ORDER BY position;
 
--- A try fails once, however often that is said.
+-- A try fails once, however often that is said. What rests does so until it is woken.
 -- name: fail_segment
 UPDATE memory_segments
-SET error = :error, due_at = :now + :delay, failures = least(failures + :failures, tries),
-    rests_since = CASE WHEN least(failures + :failures, tries) >= :most
+SET error = :error, due_at = :now + :delay,
+    failures = least(failures + :failures, tries),
+    unusable = least(unusable + :unusable, tries),
+    rests_since = CASE
+        WHEN rests_since IS NOT NULL
+            OR (:failures > 0 AND least(failures + :failures, tries) >= :most)
+            OR (:unusable > 0 AND least(unusable + :unusable, tries) >= :most)
         THEN coalesce(rests_since, :now) END
 WHERE id = :segment AND state = 'pending'
 RETURNING rests_since;

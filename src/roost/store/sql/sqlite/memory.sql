@@ -38,11 +38,16 @@ WHERE e.session_id = :session AND m.position >= :first
   AND m.turn_id IN (SELECT value FROM json_each(:turns))
 ORDER BY position;
 
--- A try fails once, however often that is said.
+-- A try fails once, however often that is said. What rests does so until it is woken.
 -- name: fail_segment
 UPDATE memory_segments
-SET error = :error, due_at = :now + :delay, failures = min(failures + :failures, tries),
-    rests_since = CASE WHEN min(failures + :failures, tries) >= :most
+SET error = :error, due_at = :now + :delay,
+    failures = min(failures + :failures, tries),
+    unusable = min(unusable + :unusable, tries),
+    rests_since = CASE
+        WHEN rests_since IS NOT NULL
+            OR (:failures > 0 AND min(failures + :failures, tries) >= :most)
+            OR (:unusable > 0 AND min(unusable + :unusable, tries) >= :most)
         THEN coalesce(rests_since, :now) END
 WHERE id = :segment AND state = 'pending'
 RETURNING rests_since;

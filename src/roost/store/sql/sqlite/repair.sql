@@ -52,7 +52,8 @@ begun (session_id, step, attempt) AS (
     UNION ALL
     SELECT r.session_id, e.value ->> 'step', e.value ->> 'attempt'
     FROM streams r JOIN told t ON t.session_id = r.session_id, json_each(t.body) e
-    WHERE e.value ->> 'kind' = 'attempt' AND e.value ->> 'turn' = r.turn_id
+    WHERE CASE e.type WHEN 'object'
+        THEN e.value ->> 'kind' = 'attempt' AND e.value ->> 'turn' = r.turn_id END
 )
 UPDATE sessions SET step = max(sessions.step, latest.step), attempt = max(sessions.attempt, latest.attempt)
 FROM (SELECT session_id, max(step) AS step, max(attempt) AS attempt FROM begun GROUP BY session_id) latest

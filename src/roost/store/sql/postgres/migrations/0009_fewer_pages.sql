@@ -1,3 +1,5 @@
 -- min_version: 7
--- Only the number: the pages that SQLite saves with this version are not what a write costs here.
-SELECT 1;
+-- The pages that SQLite saves with this version are not what a write costs here.
+
+-- Tries for which a model was paid, and what it made of the segment was no use.
+ALTER TABLE memory_segments ADD COLUMN unusable BIGINT NOT NULL DEFAULT 0;

@@ -33,8 +33,8 @@ class Checkpointer:
 
     def committed(self, pages: int) -> bool:
         """The log holds so many pages. Whether the writer is to move the last of them."""
-        if pages < self._moved:
-            self._moved = 0  # it began anew
+        if pages < self._moved:  # it began anew
+            self._moved, self._passed = 0, False
         left = pages - self._moved
         passed, self._passed = self._passed, False
         if left >= EVERY or (passed and left > FEW):
@@ -47,18 +47,22 @@ class Checkpointer:
         self._thread.join()
 
     def _run(self) -> None:
-        while self._wake.wait() and not self._closed:
+        while not self._closed:
+            self._wake.wait()
+            if not self._closed:
+                self._pass()
+            # What was told meanwhile did not know how much is moved by now.
             self._wake.clear()
-            try:
-                self._moved = move(self._connection)
-                self._passed = True
-            except apsw.BusyError:
-                pass  # the writer is emptying it itself
-            except apsw.Error:
-                log.warning(
-                    "moving the write-ahead log failed; it will be tried again", exc_info=True
-                )
         self._connection.close()
+
+    def _pass(self) -> None:
+        try:
+            self._moved = move(self._connection)
+            self._passed = True
+        except apsw.BusyError:
+            pass  # the writer is emptying it itself
+        except apsw.Error:
+            log.warning("moving the write-ahead log failed; it will be tried again", exc_info=True)
 
 
 def move(connection: apsw.Connection) -> int:

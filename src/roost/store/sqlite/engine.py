@@ -13,6 +13,7 @@ from roost.store.migrations import Migration
 from roost.store.operations import Operation
 from roost.store.sqlite.checkpointer import Checkpointer
 from roost.store.sqlite.connect import connect_writer, explained
+from roost.store.sqlite.pauses import Pauses
 from roost.store.sqlite.readers import Readers
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
@@ -47,6 +48,7 @@ class SqliteEngine:
             connection, runner, path, idle=idle, committed=self._checkpointer.committed
         )
         self._asked: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        self._pauses = Pauses()
 
     async def write(
         self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
@@ -60,7 +62,8 @@ class SqliteEngine:
             self._asked[loop] = []
             loop.call_soon(self._hand_over, loop)
         self._asked[loop].append(Job(operation, loop, future))
-        return cast(T, await future)
+        with self._pauses:
+            return cast(T, await future)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         jobs = self._asked.pop(loop, [])
@@ -72,7 +75,8 @@ class SqliteEngine:
                     job.future.set_exception(StoreClosed())
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
-        return await self._readers.read(operation)
+        with self._pauses:
+            return await self._readers.read(operation)
 
     @property
     def figures(self) -> CommitFigures:

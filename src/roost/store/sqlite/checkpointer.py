@@ -10,10 +10,10 @@ from roost.store.sqlite.connect import connect_writer
 
 log = structlog.get_logger()
 
-EVERY = 4000
+EVERY = 2000
 """Pages of log that are worth moving: the busiest stand in it many times and are moved once."""
 
-FEW = 1000
+FEW = 500
 """Pages that may be left for the writer to move."""
 
 

@@ -62,8 +62,11 @@ class SqliteEngine:
             self._asked[loop] = []
             loop.call_soon(self._hand_over, loop)
         self._asked[loop].append(Job(operation, loop, future))
-        with self._pauses:
+        self._pauses.begin(loop)
+        try:
             return cast(T, await future)
+        finally:
+            self._pauses.end(loop)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         jobs = self._asked.pop(loop, [])
@@ -75,8 +78,12 @@ class SqliteEngine:
                     job.future.set_exception(StoreClosed())
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
-        with self._pauses:
+        loop = asyncio.get_running_loop()
+        self._pauses.begin(loop)
+        try:
             return await self._readers.read(operation)
+        finally:
+            self._pauses.end(loop)
 
     @property
     def figures(self) -> CommitFigures:

@@ -19,16 +19,15 @@ class Pauses:
     def __init__(self) -> None:
         self._waiting: dict[asyncio.AbstractEventLoop, int] = {}
 
-    def __enter__(self) -> None:
-        """Somebody waits for an answer of the store, on the loop that runs."""
-        loop = asyncio.get_running_loop()
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Somebody on this loop waits for an answer of the store, until the `end` of it."""
         if loop not in self._waiting:
             self._waiting[loop] = 0
             self._look_soon(loop)
         self._waiting[loop] += 1
 
-    def __exit__(self, *_: object) -> None:
-        self._waiting[asyncio.get_running_loop()] -= 1
+    def end(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._waiting[loop] -= 1
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_later(LOOK, self._look, loop, time.perf_counter(), time.thread_time())

@@ -98,3 +98,11 @@ def test_step_that_was_written_is_not_lost_with_what_had_streamed_of_it(data: Pa
     left = asyncio.run(fill(data, "swept"))
     assert repair(data, "0").lost == []
     asyncio.run(assert_stands(data, left))
+
+
+def test_what_no_write_did_stands_in_nobodys_way(data: Path) -> None:
+    """A damaged page can give rows that are JSON, and still not what is written there."""
+    left = asyncio.run(fill(data, "kept"))
+    change(data, """UPDATE events SET body = '["attempt", 2, null]' WHERE revision = 1""")
+    repair(data, "0")
+    asyncio.run(assert_stands(data, left))

@@ -433,7 +433,7 @@ def nursery(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Standard output is for what is said: a log among it would spoil lines.
     faulthandler.enable()
+    # Standard output is for what is said: a log among it would spoil lines.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     nursery(Path(sys.argv[1]))

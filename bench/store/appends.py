@@ -172,8 +172,10 @@ Work = list[tuple[Live, list[Step]]]
 
 
 def _work_for(lives: list[Live], count: int) -> Work:
-    """What is appended, made beforehand as it is for the raw statements."""
-    return [(live, [step_of(SIZE) for _ in range(count // len(lives))]) for live in lives]
+    """What is appended, made beforehand as it is for the raw statements, and in the order in which
+    it will be: ids follow the time."""
+    rounds = [[step_of(SIZE) for _ in lives] for _ in range(count // len(lives))]
+    return [(live, list(steps)) for live, *steps in zip(lives, *rounds, strict=True)]
 
 
 async def _round(rig: Rig, work: Work, waits: Samples) -> Run:

@@ -71,11 +71,8 @@ class ToolResultPart(msgspec.Struct, frozen=True, tag_field="kind", tag="tool_re
     error: bool = False
 
 
-class UnknownPart(msgspec.Struct, frozen=True):
-    """A part this version can't read. Its bytes are kept and written back as they were."""
-
-    raw: bytes
-
+UnknownPart = msgspec.Raw
+"""A part this version can't read. Its bytes are kept and written back as they were."""
 
 KnownPart = (
     TextPart | ContextPart | ReasoningPart | ImagePart | FilePart | ToolCallPart | ToolResultPart
@@ -113,12 +110,11 @@ _decode_one = msgspec.json.Decoder(KnownPart).decode
 _decode_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def _inline(part: KnownPart | UnknownPart) -> KnownPart | msgspec.Raw:
-    return msgspec.Raw(part.raw) if isinstance(part, UnknownPart) else part
+_encode = msgspec.json.Encoder().encode
 
 
 def encode_parts(parts: tuple[Part, ...]) -> str:
-    return msgspec.json.encode([_inline(part) for part in parts]).decode()
+    return _encode(parts).decode()
 
 
 def decode_parts(stored: str | bytes) -> tuple[Part, ...]:
@@ -133,7 +129,7 @@ def _lenient(raw: msgspec.Raw) -> Part:
     try:
         return _decode_one(raw)
     except msgspec.ValidationError:
-        return UnknownPart(bytes(raw))
+        return raw.copy()  # it would keep all of what was read
 
 
 def check_text(value: object, what: str = "message") -> None:
@@ -174,13 +170,12 @@ def _is_sent(part: ImagePart | FilePart) -> bool:
     return isinstance(part, FilePart) and part.sent
 
 
-_Attachment = ImagePart | FilePart
-
-
 def _attached(parts: tuple[Part, ...]) -> list[ImagePart | FilePart]:
     found: list[ImagePart | FilePart] = []
     for part in parts:
-        if isinstance(part, _Attachment):
+        if isinstance(part, TextPart):
+            continue
+        if isinstance(part, (ImagePart, FilePart)):
             found.append(part)
         elif isinstance(part, ToolResultPart):
             found += _attached(part.content)

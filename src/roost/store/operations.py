@@ -120,9 +120,8 @@ def maybe(rows: Rows, shape: type[T]) -> T | None:
     if not rows:
         return None
     row = rows[0]
-    if issubclass(shape, msgspec.Struct):
-        return msgspec.convert(row, shape, strict=False)
-    return msgspec.convert(row[0], shape, strict=False)
+    found = row if isinstance(shape, msgspec.StructMeta) else row[0]
+    return msgspec.convert(found, shape, strict=False)
 
 
 def one(rows: Rows, shape: type[T]) -> T:

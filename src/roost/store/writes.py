@@ -7,6 +7,7 @@ from roost.core.events import AttemptBegan, Event, MessageAdded, ToolCallUpdated
 from roost.core.ids import BlobId, MessageId, SessionId, Token, TurnId, UserId
 from roost.core.messages import (
     Draft,
+    TextPart,
     ToolCallPart,
     ToolResultPart,
     attachments,
@@ -177,6 +178,8 @@ def added(
     for draft in drafts:
         events.append(MessageAdded(draft.id))
         for part in draft.parts if turn is not None else ():
+            if isinstance(part, TextPart):
+                continue
             if isinstance(part, ToolCallPart):
                 yield query(
                     "insert_tool_call",

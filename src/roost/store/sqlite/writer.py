@@ -237,43 +237,36 @@ class Writer:
     def _run_all(self, operations: list[Callable[[], Operation[object]]]) -> list[Outcome]:
         """At first without savepoints, which cost a tenth of the time: few operations ever fail,
         and if one does, the whole group is run again, each guarded."""
-        outcomes: list[Outcome] = []
-        for operation in operations:
-            outcome = self._run_one(operation)
-            outcomes.append(outcome)
-            if outcome.error is not None:
-                break
-        else:
-            return outcomes
+        run = self._runner.run
+        try:
+            return [Outcome(run(operation())) for operation in operations]
+        except Exception as error:
+            if _ends_transaction(error):
+                raise
         self._connection.rows("ROLLBACK")
         self._connection.rows("BEGIN IMMEDIATE")
-        if len(operations) > 1:
-            outcomes = [self._run_guarded(operation) for operation in operations]
-        for outcome in outcomes:
-            if outcome.error is not None and not isinstance(outcome.error, RoostError):
-                log.error("a store operation failed", exc_info=outcome.error)
-        return outcomes
+        return [self._run_guarded(operation) for operation in operations]
 
     def _run_guarded(self, operation: Callable[[], Operation[object]]) -> Outcome:
         """In a savepoint, so that one that fails leaves nothing behind and takes nobody along."""
         self._connection.rows("SAVEPOINT operation")
-        outcome = self._run_one(operation)
-        if outcome.error is not None:
+        try:
+            outcome = Outcome(self._runner.run(operation()))
+        except Exception as error:
+            if _ends_transaction(error):
+                raise
             self._connection.rows("ROLLBACK TO operation")
+            outcome = Outcome(error=self._told(error))
         self._connection.rows("RELEASE operation")
         return outcome
 
-    def _run_one(self, operation: Callable[[], Operation[object]]) -> Outcome:
-        try:
-            return Outcome(self._runner.run(operation()))
-        except apsw.ConstraintError as error:
-            return Outcome(error=explain(error, self._path))
-        except apsw.Error:
-            # Most of these (a full disk, a failing read) end the whole transaction in SQLite; the
-            # rest are treated alike.
-            raise
-        except Exception as error:  # noqa: BLE001 (it goes to the caller, and to the log)
-            return Outcome(error=error)
+    def _told(self, error: Exception) -> Exception:
+        """What its caller is told; the log hears of what nobody expected."""
+        if isinstance(error, apsw.Error):
+            return explain(error, self._path)
+        if not isinstance(error, RoostError):
+            log.error("a store operation failed", exc_info=error)
+        return error
 
     def _roll_back(self) -> None:
         try:
@@ -350,3 +343,9 @@ def _settle(answers: list[tuple[Job, Outcome]]) -> None:
             job.future.set_exception(outcome.error)
         else:
             job.future.set_result(outcome.result)
+
+
+def _ends_transaction(error: Exception) -> bool:
+    """Most of SQLite's errors (a full disk, a failing read) end the whole transaction there; the
+    rest are treated alike, but for a constraint that an operation broke."""
+    return isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import NotFound
-from roost.core.ids import SessionId
+from roost.core.ids import SessionId, new_message_id
 from roost.core.inbound import Inbound, Place, Sender
+from roost.core.messages import Draft, FilePart
 from roost.core.outbound import StoredPiece
-from roost.core.turns import OutboxEntry
+from roost.core.turns import OutboxEntry, TurnEnd
 from roost.store.inbox import Handled
 from roost.store.pairings import MOST_PENDING, Offer, Presence
 from roost.testing.clock import FakeClock
@@ -96,6 +97,25 @@ async def test_entry_that_is_purged_is_split_no_more(ada: Driver, folder: Path) 
     with pytest.raises(NotFound):
         await splitting
     assert await run_sql(folder, "SELECT * FROM outbox_pieces") == []
+
+
+async def test_end_of_a_turn_locks_what_it_sends_before_the_route_as_a_tool_call_does(
+    ada: Driver, folder: Path
+) -> None:
+    run = await ada.run()
+    blob = await ada.blobs.put_bytes(b"owl", "text/plain")
+    file = FilePart(blob.id, blob.media_type, "owl.txt", blob.size)
+    owl = Draft(new_message_id(), "assistant", (file,))
+    entry = OutboxEntry("out_1", ROUTE, "{}")
+    end = TurnEnd(state="completed", messages=(owl,), outbox=(entry,))
+    async with transaction(folder) as calling:
+        await calling.execute("SET LOCAL lock_timeout = '100ms'")
+        await ask(calling, "touch_blob", user=ada.user.id, blob=blob.id)
+        ending = asyncio.create_task(ada.turns.end(run.session, run.token, run.turn, end))
+        await somebody_waits(calling)
+        await ask(calling, "lock_outbox", route=ROUTE)
+    await ending
+    assert await ada.store.outbox.counts("small") == (1, 0)
 
 
 async def test_group_that_was_somebodys_stays_theirs_until_that_is_told(

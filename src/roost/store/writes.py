@@ -165,8 +165,11 @@ def record(session: SessionId, revision: int, *events: Event) -> Operation[None]
     yield query("record_events", session=session, revision=revision, body=_json(events))
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 def _json(events: tuple[Event, ...]) -> str:
-    return msgspec.json.encode(events).decode()
+    return _encode(events).decode()
 
 
 def added(

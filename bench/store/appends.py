@@ -24,15 +24,18 @@ SIZE = 1_000
 LARGE = 10_000
 GROUP = 64
 ROUNDS = 5
-GROUPS = 90
-ALONE = 960
-LONG = 150
-"""Of a round, how many raw groups it has and how many raw appends alone; and how many messages a
-long session begins with."""
+GROUPS = 30
+ALONE = 320
+APPENDS = {1: 300, 8: 800, GROUP: GROUP * GROUPS, 256: 2_048}
+"""To a set of sessions, how many raw groups and raw appends alone there are; and by the number of
+appenders, how many appends."""
 
-APPENDS = {1: 900, 8: 2_400, GROUP: GROUP * GROUPS, 256: 6_144}
-"""By the number of appenders, how many appends a round makes: enough that the log is moved in every
-round, whatever was written before."""
+SETS = 3
+"""Of new sessions in a round: enough that the log is moved in every round, whatever was written
+before."""
+
+LONG = 150
+"""How many messages a long session begins with."""
 
 _PEER = "916/s"
 _PEER_AT_8 = "1,047/s, p99 111 ms (8 threads)"
@@ -136,41 +139,52 @@ async def together(folder: Path) -> list[Figure]:
     runs: defaultdict[str, list[Run]] = defaultdict(list)
     waits = {appenders: Samples() for appenders in APPENDS}
     async with opened(folder) as rig:
-        recorders = [await _lives(rig, GROUP) for _ in range(ROUNDS)]
+        recorders = [await _sets(rig, GROUP) for _ in range(ROUNDS)]
         backup(folder, folder / "copy")
-        recorded = [await _record(rig, lives) for lives in recorders]
+        recorded = [await _record(rig, sets) for sets in recorders]
         copy = connect_writer(folder / "copy" / DATABASE)
         long = await _lives(rig, GROUP)
         await _append(rig.me.turns, _work_for(long, LONG * GROUP), Samples())
         # What was recorded is the bench's: the store does not pay for looking through it.
         gc.freeze()
         for statements in recorded:
-            lives = await _lives(rig, max(APPENDS))
+            sets = await _sets(rig, max(APPENDS))
             for appenders, count in APPENDS.items():
-                work = _work_for(lives[:appenders], count)
+                work = [_work_for(lives[:appenders], count) for lives in sets]
                 runs[str(appenders)].append(await _round(rig, work, waits[appenders]))
-            runs["long"].append(await _round(rig, _work_for(long, GROUP * GROUPS), Samples()))
+            work = [_work_for(long, GROUP * GROUPS) for _ in sets]
+            runs["long"].append(await _round(rig, work, Samples()))
             for name, size, groups in (("raw", GROUP, GROUPS), ("raw alone", 1, ALONE)):
                 await rig.rest()
                 watch = Stopwatch()
-                for _ in range(groups):
-                    replay(copy, [statements.popleft() for _ in range(size)])
-                runs[name].append(watch.stop(groups * size))
+                for _ in range(groups * SETS):
+                    replay(copy, [statements[name].popleft() for _ in range(size)])
+                runs[name].append(watch.stop(groups * SETS * size))
         gc.unfreeze()
         copy.close()
     return _figures({name: _median(found) for name, found in runs.items()}, waits)
+
+
+async def _sets(rig: Rig, count: int) -> list[list[Live]]:
+    return [await _lives(rig, count) for _ in range(SETS)]
 
 
 async def _lives(rig: Rig, count: int) -> list[Live]:
     return await asyncio.gather(*[rig.live() for _ in range(count)])
 
 
-async def _record(rig: Rig, lives: list[Live]) -> deque[Raw]:
-    """The statements of enough appends for a round, in the order in which they ran."""
+async def _record(rig: Rig, sets: list[list[Live]]) -> dict[str, deque[Raw]]:
+    """The statements of enough appends for a round, in the order in which they ran: those to run in
+    groups, then those to run alone."""
     recorder = Recorder(rig.me.turns.engine)
     turns = Turns(recorder, rig.user)
-    await _append(turns, _work_for(lives, GROUP * GROUPS + ALONE), Samples())
-    return deque([raw(asked) for asked in recorder.operations])
+    recorded: dict[str, deque[Raw]] = {}
+    for name, count in (("raw", GROUP * GROUPS), ("raw alone", ALONE)):
+        for lives in sets:
+            await _append(turns, _work_for(lives, count), Samples())
+        recorded[name] = deque([raw(asked) for asked in recorder.operations])
+        recorder.operations.clear()
+    return recorded
 
 
 Work = list[tuple[Live, list[Step]]]
@@ -183,11 +197,12 @@ def _work_for(lives: list[Live], count: int) -> Work:
     return [(live, list(steps)) for live, *steps in zip(lives, *rounds, strict=True)]
 
 
-async def _round(rig: Rig, work: Work, waits: Samples) -> Run:
+async def _round(rig: Rig, work: list[Work], waits: Samples) -> Run:
     await rig.rest()
     watch = Stopwatch()
-    await _append(rig.me.turns, work, waits)
-    return watch.stop(sum([len(steps) for _, steps in work]))
+    for each in work:
+        await _append(rig.me.turns, each, waits)
+    return watch.stop(sum([len(steps) for each in work for _, steps in each]))
 
 
 async def _append(turns: Turns, work: Work, waits: Samples) -> None:

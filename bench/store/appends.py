@@ -208,7 +208,9 @@ async def _round(rig: Rig, work: list[Work], waits: Samples) -> Run:
 async def _append(turns: Turns, work: Work, waits: Samples) -> None:
     async def one(live: Live, steps: list[Step]) -> None:
         for step in steps:
-            await waits.wait(turns.append(live.session, live.lease.token, live.turn, step))
+            started = time.perf_counter()
+            await turns.append(live.session, live.lease.token, live.turn, step)
+            waits.seconds.append(time.perf_counter() - started)
 
     async with asyncio.TaskGroup() as group:
         for live, steps in work:

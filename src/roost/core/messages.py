@@ -174,7 +174,7 @@ def _attached(parts: tuple[Part, ...]) -> list[ImagePart | FilePart]:
     found: list[ImagePart | FilePart] = []
     for part in parts:
         if isinstance(part, TextPart):
-            continue
+            continue  # most of them are: the quickest to tell
         if isinstance(part, (ImagePart, FilePart)):
             found.append(part)
         elif isinstance(part, ToolResultPart):

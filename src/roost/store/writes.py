@@ -182,7 +182,7 @@ def added(
         events.append(MessageAdded(draft.id))
         for part in draft.parts if turn is not None else ():
             if isinstance(part, TextPart):
-                continue
+                continue  # most of them are: the quickest to tell
             if isinstance(part, ToolCallPart):
                 yield query(
                     "insert_tool_call",

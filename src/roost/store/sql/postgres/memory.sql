@@ -44,11 +44,11 @@ ORDER BY position;
 UPDATE memory_segments
 SET error = :error, due_at = :now + :delay,
     failures = least(failures + :failures, tries),
-    unusable = least(unusable + :unusable, tries),
+    no_use = least(no_use + :unusable, tries),
     rests_since = CASE
         WHEN rests_since IS NOT NULL
             OR (:failures > 0 AND least(failures + :failures, tries) >= :most)
-            OR (:unusable > 0 AND least(unusable + :unusable, tries) >= :most)
+            OR (:unusable > 0 AND least(no_use + :unusable, tries) >= :most)
         THEN coalesce(rests_since, :now) END
 WHERE id = :segment AND state = 'pending'
 RETURNING rests_since;

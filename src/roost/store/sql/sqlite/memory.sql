@@ -43,11 +43,11 @@ ORDER BY position;
 UPDATE memory_segments
 SET error = :error, due_at = :now + :delay,
     failures = min(failures + :failures, tries),
-    unusable = min(unusable + :unusable, tries),
+    no_use = min(no_use + :unusable, tries),
     rests_since = CASE
         WHEN rests_since IS NOT NULL
             OR (:failures > 0 AND min(failures + :failures, tries) >= :most)
-            OR (:unusable > 0 AND min(unusable + :unusable, tries) >= :most)
+            OR (:unusable > 0 AND min(no_use + :unusable, tries) >= :most)
         THEN coalesce(rests_since, :now) END
 WHERE id = :segment AND state = 'pending'
 RETURNING rests_since;

@@ -22,9 +22,6 @@ UPDATE sessions
 SET (step, attempt) = (SELECT step, attempt FROM streams WHERE session_id = sessions.id)
 WHERE id IN (SELECT session_id FROM streams);
 
--- Tries for which a model was paid, and what it made of the segment was no use.
-ALTER TABLE memory_segments ADD COLUMN unusable INTEGER NOT NULL DEFAULT 0;
-
 DROP VIEW turn_details;
 DROP VIEW turn_rows;
 

@@ -174,8 +174,9 @@ def _insert(
         _insert_session(connection, rng, " ".join(rng.choices(writing.words[:500], k=4)), session)
     for row in rows:
         connection.rows(
-            "INSERT INTO messages (born, id, session_id, position, revision, role, parts,"
-            " created_at) VALUES (0, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO messages (born, id, session_number, position, revision, role, parts,"
+            " created_at)"
+            " VALUES (0, ?, (SELECT number FROM sessions WHERE id = ?), ?, ?, ?, ?, ?)",
             row,
         )
     connection.rows("COMMIT")

@@ -100,7 +100,8 @@ def read_disk(folder: Path) -> Disk | None:
             " LEFT JOIN streams r ON r.turn_id = t.id"
         )
         messages = connection.rows(
-            "SELECT id, session_id, turn_id, role, partial, gone, parts FROM messages ORDER BY seq"
+            "SELECT id, session_id, turn_id, role, partial, gone, parts"
+            " FROM message_rows ORDER BY seq"
         )
         calls = connection.rows("SELECT id, turn_id, state FROM tool_calls")
         streams = connection.rows(

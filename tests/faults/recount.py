@@ -10,7 +10,7 @@ SQLITE = {
     "streams": "(SELECT r.* FROM streams r JOIN sessions s ON s.id = r.session_id"
     " WHERE r.attempt = s.attempt)",
     "events": "(SELECT session_id, revision FROM events"
-    " UNION ALL SELECT session_id, revision FROM messages WHERE events IS NOT NULL)",
+    " UNION ALL SELECT session_id, revision FROM message_rows WHERE events IS NOT NULL)",
 }
 POSTGRES = {"streams": "streams", "events": "events"}
 """Where each has the streams that deltas belong to, and what every revision did."""
@@ -19,7 +19,7 @@ POSTGRES = {"streams": "streams", "events": "events"}
 CHECKS = {
     "the number of live messages": """
         SELECT s.id, s.messages, count(m.id) FROM sessions s
-        LEFT JOIN messages m ON m.session_id = s.id AND m.gone IS NULL
+        LEFT JOIN message_rows m ON m.session_id = s.id AND m.gone IS NULL
         WHERE s.deleted_at IS NULL GROUP BY s.id HAVING s.messages <> count(m.id)""",
     "the number of turns": """
         SELECT s.id, s.turns, count(t.id) FROM sessions s
@@ -34,10 +34,11 @@ CHECKS = {
             OR s.output_tokens <> coalesce(sum(u.output_tokens), 0)
             OR s.cost <> coalesce(sum(u.cost), 0) OR s.unpriced <> coalesce(sum(u.unpriced), 0)""",
     "one message per live position": """
-        SELECT session_id, position, count(*) FROM messages WHERE gone IS NULL
+        SELECT session_id, position, count(*) FROM message_rows WHERE gone IS NULL
         GROUP BY session_id, position HAVING count(*) > 1""",
     "messages inside their epochs": """
-        SELECT m.id, m.born, m.gone, s.epoch FROM messages m JOIN sessions s ON s.id = m.session_id
+        SELECT m.id, m.born, m.gone, s.epoch
+        FROM message_rows m JOIN sessions s ON s.id = m.session_id
         WHERE m.born > s.epoch OR m.gone > s.epoch OR m.gone <= m.born
             OR m.revision > s.revision""",
     "one live turn": """
@@ -73,7 +74,8 @@ LOGS = {
     "a stream for every running turn": """
         SELECT id FROM turns WHERE state = 'running' AND id NOT IN (SELECT turn_id FROM streams)""",
     "the newest position": """
-        SELECT s.id, s.head, max(m.position) FROM sessions s JOIN messages m ON m.session_id = s.id
+        SELECT s.id, s.head, max(m.position)
+        FROM sessions s JOIN message_rows m ON m.session_id = s.id
         WHERE s.deleted_at IS NULL GROUP BY s.id HAVING s.head <> max(m.position)""",
     "events without a gap": """
         SELECT s.id, s.revision, count(e.revision), min(e.revision), max(e.revision) FROM sessions s
@@ -107,7 +109,7 @@ _NAMED = """
 
 _UNTIED = """
     SELECT DISTINCT m.id, p.value ->> 'blob'
-    FROM messages m JOIN sessions s ON s.id = m.session_id, json_each(m.parts) p
+    FROM message_rows m JOIN sessions s ON s.id = m.session_id, json_each(m.parts) p
     WHERE s.deleted_at IS NULL AND p.value ->> 'blob' IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM session_blobs n
         WHERE n.session_id = m.session_id AND n.blob_id = p.value ->> 'blob')"""

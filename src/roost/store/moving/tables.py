@@ -51,7 +51,8 @@ _EVENTS = """(
         session_id, revision, body, at
     FROM (SELECT session_id, revision, body, at FROM events
         UNION ALL
-        SELECT session_id, revision, events, created_at FROM messages WHERE events IS NOT NULL))"""
+        SELECT session_id, revision, events, created_at FROM message_rows
+        WHERE events IS NOT NULL))"""
 
 PIECES = _table("blob_pieces", "blob_id", "number")
 """On SQLite the bytes are files."""
@@ -66,7 +67,7 @@ TABLES = (
     _table("prompts", "session_id", "revision"),
     _table("routes", "user_id", "key"),
     _table("pairings", "channel", "sender"),
-    _table("messages", "seq"),
+    Table("messages", ("seq",), gathered="message_rows"),
     _table("epochs", "session_id", "epoch"),
     _table("memory_segments"),
     _table("turns"),

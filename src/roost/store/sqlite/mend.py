@@ -67,10 +67,10 @@ def _let_go_of_parents(rescued: Connection, table: str) -> list[str]:
         # A rule for one session, without its session, would be one for all.
         if table != "approval_rules"
     }
-    for parent, column in rescued.rows(
-        'SELECT "table", "from" FROM pragma_foreign_key_list(?)', (table,)
+    for parent, column, key in rescued.rows(
+        'SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)
     ):
-        orphaned = f"{column} IS NOT NULL AND {column} NOT IN (SELECT id FROM {parent})"  # noqa: S608
+        orphaned = f"{column} IS NOT NULL AND {column} NOT IN (SELECT {key} FROM {parent})"  # noqa: S608
         if column in optional:
             rescued.rows(f"UPDATE {table} SET {column} = NULL WHERE {orphaned}")  # noqa: S608
         else:

@@ -1,11 +1,12 @@
 """Reads the rows of a damaged database, around the places that can't be read."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import apsw
 
-from roost.store.operations import Row
+from roost.store.operations import Row, SqlValue
 from roost.store.sqlite.connect import Connection
 
 _LAST_ROWID = 1 << 62
@@ -44,6 +45,10 @@ def copy_tables(damaged: Connection, rescued: Connection) -> tuple[dict[str, int
 
 def _copy(damaged: Connection, rescued: Connection, table: str) -> tuple[int, bool]:
     names = sorted(_columns(damaged, table) & _columns(rescued, table))
+    taken = names
+    if table == "messages" and "session_number" not in names:  # before version 11
+        _number_by_id(damaged, rescued)
+        names, taken = [*names, "session_number"], [*names, "number_of(session_id)"]
     marks = ", ".join([_mark(name, number) for number, name in enumerate(names, 1)])
     sound = f"json_valid(?{names.index(_JSON[table]) + 1})" if table in _JSON else "true"
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) SELECT {marks} WHERE {sound}"
@@ -51,11 +56,26 @@ def _copy(damaged: Connection, rescued: Connection, table: str) -> tuple[int, bo
     complete = True
     # What one direction jumps over beyond a gap, the other reads.
     for backwards in (False, True):
-        for row in _readable(damaged, table, names, backwards=backwards):
+        for row in _readable(damaged, table, taken, backwards=backwards):
             complete = row is not None and _insert(rescued, insert, row) and complete
         if complete:
             break
     return rescued.total_changes() - before, complete
+
+
+def _number_by_id(damaged: Connection, rescued: Connection) -> None:
+    """The numbers that sessions have by now. A lost one gets the next, and a stand-in later."""
+    rows = rescued.rows("SELECT id, number FROM sessions")
+    numbers = {id: int(str(number)) for id, number in rows}
+    free = count(max(numbers.values(), default=0) + 1)
+
+    def number_of(*values: SqlValue) -> SqlValue:
+        (session,) = values
+        if session not in numbers:
+            numbers[session] = next(free)
+        return numbers[session]
+
+    damaged.create_scalar_function("number_of", number_of, 1)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _mark(name: str, number: int) -> str:

@@ -25,6 +25,7 @@ DIGESTS = {
     8: "e97452acc7d594825761112edfcb94a0e27db5ac4a36e02d404441903e39d600",
     9: "07e86152625745e96f328fc11d1f6731b6e9860254bd096056dc8164de35ff77",
     10: "3e0a9378a041c9ae5b21fdc6f6cbc4c3a965e41836bd60a0e66c9af0ab3632bc",
+    11: "6f32f0ecc5278a0023afcb2cf4b10bc5b38476c2e90587688c5fe01453953f7b",
 }
 """Of the migrations that have landed. One that has is never edited; a new one gets a new line."""
 

@@ -3,7 +3,7 @@ UPDATE messages SET pinned = :pinned WHERE id = :message AND pinned <> :pinned R
 
 -- name: live_messages
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
+FROM message_rows
 WHERE session_id = :session AND gone IS NULL AND position > :after
 ORDER BY position;
 
@@ -12,7 +12,7 @@ ORDER BY position;
 -- name: page_of_messages
 WITH sized AS (
     SELECT seq, position, octet_length(parts) AS size
-    FROM messages
+    FROM message_rows
     WHERE session_id = :session AND gone IS NULL AND position < :before
     ORDER BY position DESC LIMIT :limit
 ), placed AS (
@@ -24,13 +24,13 @@ WHERE p.above < :bytes
 ORDER BY m.position DESC;
 
 -- name: is_message_before
-SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND position < :before LIMIT 1;
+SELECT 1 FROM message_rows WHERE session_id = :session AND gone IS NULL AND position < :before LIMIT 1;
 
 -- The same, of what left the history with an epoch.
 -- name: page_of_replaced
 WITH sized AS (
     SELECT seq, position, octet_length(parts) AS size
-    FROM messages
+    FROM message_rows
     WHERE session_id = :session AND gone = :epoch AND position < :before
     ORDER BY position DESC LIMIT :limit
 ), placed AS (
@@ -42,7 +42,7 @@ WHERE p.above < :bytes
 ORDER BY m.position DESC;
 
 -- name: is_replaced_before
-SELECT 1 FROM messages WHERE session_id = :session AND gone = :epoch AND position < :before LIMIT 1;
+SELECT 1 FROM message_rows WHERE session_id = :session AND gone = :epoch AND position < :before LIMIT 1;
 
 -- name: raise_epoch
 UPDATE sessions SET epoch = epoch + 1, context_tokens = :context WHERE id = :session
@@ -59,14 +59,17 @@ WHERE session_id = :session AND epoch = :epoch;
 
 -- name: retire_from
 UPDATE messages SET gone = :epoch
-WHERE session_id = :session AND gone IS NULL AND position >= :position;
+WHERE seq IN (SELECT seq FROM message_rows
+              WHERE session_id = :session AND gone IS NULL AND position >= :position);
 
 -- name: retire_written_at
 UPDATE messages SET gone = :epoch
-WHERE session_id = :session AND revision = :revision AND gone IS NULL;
+WHERE seq IN (SELECT seq FROM message_rows
+              WHERE session_id = :session AND gone IS NULL AND revision = :revision);
 
 -- name: revive_messages
-UPDATE messages SET gone = NULL WHERE session_id = :session AND gone = :epoch;
+UPDATE messages SET gone = NULL
+WHERE seq IN (SELECT seq FROM message_rows WHERE session_id = :session AND gone = :epoch);
 
 -- name: undo_turns_from
 UPDATE turns SET undone = :epoch
@@ -77,16 +80,16 @@ UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch;
 
 -- name: recount
 UPDATE sessions
-SET messages = (SELECT count(*) FROM messages WHERE session_id = :session AND gone IS NULL),
+SET messages = (SELECT count(*) FROM message_rows WHERE session_id = :session AND gone IS NULL),
     turns = (SELECT count(*) FROM turns WHERE session_id = :session AND start IS NOT NULL
              AND undone IS NULL)
 WHERE id = :session;
 
 -- name: messages_since
-SELECT 1 FROM messages WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
+SELECT 1 FROM message_rows WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
 
 -- name: names_to_copy
-SELECT id, turn_id FROM messages
+SELECT id, turn_id FROM message_rows
 WHERE session_id = :session AND gone IS NULL AND position <= :end
 ORDER BY position;
 

@@ -2,7 +2,7 @@
 
 -- name: export_messages
 SELECT id, role, parts, turn_id, partial, pinned, position, revision, born, gone, created_at
-FROM messages WHERE session_id = :session
+FROM message_rows WHERE session_id = :session
 ORDER BY position, born;
 
 -- name: export_turns

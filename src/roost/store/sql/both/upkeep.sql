@@ -1,5 +1,5 @@
 -- name: messages_to_purge
-SELECT seq FROM messages WHERE session_id = :session LIMIT 200;
+SELECT seq FROM message_rows WHERE session_id = :session LIMIT 200;
 
 -- name: purge_events
 DELETE FROM events

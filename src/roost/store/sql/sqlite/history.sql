@@ -1,16 +1,16 @@
 -- `events` are what the write did, on the last of its messages.
 -- name: insert_message
-INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, parts,
+INSERT INTO messages (id, session_number, position, revision, born, turn_id, role, partial, parts,
     created_at, events)
-VALUES (:message, :session, :position, :revision, :epoch, :turn, :role, :partial, :parts, :now,
-    :events);
+VALUES (:message, (SELECT number FROM sessions WHERE id = :session), :position, :revision, :epoch, :turn,
+    :role, :partial, :parts, :now, :events);
 
 -- What was written at the end of the live history after a revision has a place after what was there
 -- before (messages_of). What has left the history since, and what came without a message, has rows.
 -- name: events_since
-SELECT revision, created_at, events FROM messages
+SELECT revision, created_at, events FROM message_rows
 WHERE session_id = :session AND gone IS NULL AND revision > :revision AND events IS NOT NULL
-  AND position > coalesce((SELECT position FROM messages
+  AND position > coalesce((SELECT position FROM message_rows
                            WHERE session_id = :session AND gone IS NULL AND revision <= :revision
                            ORDER BY position DESC LIMIT 1), -1)
 UNION ALL
@@ -19,14 +19,14 @@ WHERE session_id = :session AND revision > :revision
 ORDER BY revision;
 
 -- name: find_message
-SELECT m.position, m.revision, m.born, m.gone, m.session_id
-FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
+SELECT m.position, m.revision, m.born, m.gone, s.id
+FROM messages m CROSS JOIN sessions s ON s.number = m.session_number
 WHERE m.id = :message AND s.user_id = :user;
 
 -- About a place, with what a compaction replaced there; what was undone or cleared is not read.
 -- name: messages_around
 SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at, m.pinned
-FROM messages m LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+FROM message_rows m LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
 WHERE m.session_id = :session AND m.position BETWEEN :first AND :last
   AND (m.gone IS NULL OR e.kind = 'compaction')
 ORDER BY m.position, m.born LIMIT :limit;
@@ -34,7 +34,7 @@ ORDER BY m.position, m.born LIMIT :limit;
 -- By their ids: the plus keeps the planner from walking the whole history.
 -- name: messages_by_id
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
+FROM message_rows
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY seq;
 
@@ -46,7 +46,8 @@ ORDER BY e.epoch;
 
 -- name: retire_messages
 UPDATE messages SET gone = :epoch
-WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id = :session AND gone IS NULL
+WHERE id IN (SELECT value FROM json_each(:ids))
+  AND session_number = (SELECT number FROM sessions WHERE id = :session) AND gone IS NULL
 RETURNING id, position;
 
 -- The latest compaction that is still in force: not restored, and what it wrote not gone since.
@@ -56,17 +57,18 @@ WHERE e.session_id = :session AND e.kind = 'compaction' AND e.epoch NOT IN (
     SELECT detail ->> 'restores' FROM epochs
     WHERE session_id = :session AND kind = 'restore' AND detail ->> 'restores' IS NOT NULL)
   AND (e.epoch = :epoch OR EXISTS (
-    SELECT 1 FROM messages m
+    SELECT 1 FROM message_rows m
     WHERE m.session_id = :session AND m.gone IS NULL AND m.revision = e.revision))
 ORDER BY e.epoch DESC LIMIT 1;
 
 -- A branch: rows copied under the ids given in `ids`, a JSON object of old to new.
 -- name: copy_messages
 WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each(:ids))
-INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, pinned, parts,
-    created_at)
-SELECT i.new, :branch, m.position, 1, 0, t.new, m.role, m.partial, m.pinned, m.parts, m.created_at
-FROM messages m
+INSERT INTO messages (id, session_number, position, revision, born, turn_id, role, partial, pinned,
+    parts, created_at)
+SELECT i.new, (SELECT number FROM sessions WHERE id = :branch), m.position, 1, 0, t.new, m.role,
+    m.partial, m.pinned, m.parts, m.created_at
+FROM message_rows m
     JOIN ids i ON i.old = m.id
     LEFT JOIN ids t ON t.old = m.turn_id
 WHERE m.session_id = :session AND m.gone IS NULL
@@ -79,7 +81,7 @@ INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemera
     message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
 SELECT i.new, :branch,
     CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
-            SELECT x.turn_id FROM messages x
+            SELECT x.turn_id FROM message_rows x
             WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
         THEN 'interrupted' ELSE t.state END,
     t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
@@ -101,17 +103,17 @@ SELECT :branch, c.id, i.new, c.ordinal, c.name, c.arguments,
 FROM tool_calls c JOIN ids i ON i.old = c.turn_id
 WHERE c.session_id = :session AND c.id IN (
     SELECT part.value ->> 'call'
-    FROM messages m, json_each(m.parts) part
+    FROM message_rows m, json_each(m.parts) part
     WHERE m.session_id = :branch AND part.value ->> 'kind' = 'tool_call');
 
 -- In the order in which they were asked for.
 -- name: calls_without_results
 SELECT part.value ->> 'call', m.turn_id
-FROM messages m CROSS JOIN json_each(m.parts) part
+FROM message_rows m CROSS JOIN json_each(m.parts) part
 WHERE m.session_id = :session AND m.gone IS NULL AND part.value ->> 'kind' = 'tool_call'
   AND part.value ->> 'call' NOT IN (
     SELECT result.value ->> 'call'
-    FROM messages r CROSS JOIN json_each(r.parts) result
+    FROM message_rows r CROSS JOIN json_each(r.parts) result
     WHERE r.session_id = :session AND r.gone IS NULL AND result.value ->> 'kind' = 'tool_result')
 ORDER BY m.position, part.key;
 
@@ -121,5 +123,5 @@ WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 
 -- What someone pinned after a compaction was planned.
 -- name: pinned_among
-SELECT m.id FROM json_each(:ids) j CROSS JOIN messages m ON m.id = j.value
+SELECT m.id FROM json_each(:ids) j CROSS JOIN message_rows m ON m.id = j.value
 WHERE m.session_id = :session AND m.pinned LIMIT 1;

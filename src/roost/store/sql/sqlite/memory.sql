@@ -27,13 +27,13 @@ SELECT state, tries FROM memory_segments WHERE id = :segment;
 -- Live ones, and those that left with any epoch (messages_of serves both).
 -- name: segment_messages
 SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
-FROM messages
+FROM message_rows
 WHERE session_id = :session AND gone IS NULL AND position >= :first
   AND turn_id IN (SELECT value FROM json_each(:turns))
 UNION ALL
 SELECT m.id, m.role, m.parts, m.turn_id, m.partial, m.position, m.born, m.gone, m.created_at,
     m.pinned
-FROM epochs e CROSS JOIN messages m ON m.session_id = e.session_id AND m.gone = e.epoch
+FROM epochs e CROSS JOIN message_rows m ON m.session_id = e.session_id AND m.gone = e.epoch
 WHERE e.session_id = :session AND m.position >= :first
   AND m.turn_id IN (SELECT value FROM json_each(:turns))
 ORDER BY position;

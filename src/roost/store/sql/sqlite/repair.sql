@@ -19,19 +19,28 @@ SELECT 'usr_recovered', 'recovered', 'admin', 'UTC', 'en', :now
 WHERE NOT EXISTS (SELECT 1 FROM users WHERE role = 'admin')
 RETURNING id;
 
--- Whose it was may still stand with its usage.
+-- Its messages know its number only, and their turns its id. Whose it was may still stand with its usage.
+-- Those without a number come last, and get the next ones.
 -- name: stand_in_sessions
-INSERT INTO sessions (id, user_id, origin, title, title_by, created_at, active_at)
-SELECT lost.session_id,
+WITH named (number, id, created_at) AS (
+    SELECT m.session_number,
+        coalesce(min(t.session_id) OVER (PARTITION BY m.session_number), 'ses_recovered_' || m.session_number),
+        m.created_at
+    FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
+    WHERE m.session_number NOT IN (SELECT number FROM sessions)
+    UNION ALL
+    SELECT NULL, session_id, created_at FROM turns WHERE session_id NOT IN (SELECT id FROM sessions)
+)
+INSERT OR IGNORE INTO sessions (id, number, user_id, origin, title, title_by, created_at, active_at)
+SELECT lost.id, lost.number,
     coalesce(
         (SELECT u.user_id FROM usage u
-         WHERE u.session_id = lost.session_id AND u.user_id IN (SELECT id FROM users)),
+         WHERE u.session_id = lost.id AND u.user_id IN (SELECT id FROM users)),
         (SELECT id FROM users ORDER BY role, created_at LIMIT 1)),
     'repair', 'Recovered session', 'model', lost.first, lost.last
-FROM (SELECT session_id, min(created_at) AS first, max(created_at) AS last
-    FROM (SELECT session_id, created_at FROM messages
-        UNION ALL SELECT session_id, created_at FROM turns)
-    WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id) lost
+FROM (SELECT id, max(number) AS number, min(created_at) AS first, max(created_at) AS last
+    FROM named GROUP BY id) lost
+ORDER BY lost.number IS NULL
 RETURNING id;
 
 -- name: forget_lost_messages
@@ -45,7 +54,7 @@ RETURNING id;
 WITH told (session_id, body) AS (
     SELECT session_id, body FROM events
     UNION ALL
-    SELECT session_id, events FROM messages WHERE events IS NOT NULL
+    SELECT session_id, events FROM message_rows WHERE events IS NOT NULL
 ),
 begun (session_id, step, attempt) AS (
     SELECT session_id, step, attempt FROM streams
@@ -80,7 +89,7 @@ RETURNING id;
 -- name: name_blobs_again
 INSERT INTO session_blobs (session_id, blob_id)
 SELECT DISTINCT m.session_id, part.value
-FROM messages m, json_tree(CASE WHEN json_valid(m.parts) THEN m.parts ELSE '[]' END) part
+FROM message_rows m, json_tree(CASE WHEN json_valid(m.parts) THEN m.parts ELSE '[]' END) part
 WHERE part.key = 'blob' AND part.type = 'text'
 UNION
 SELECT DISTINCT t.session_id, part.value
@@ -96,17 +105,17 @@ WHERE NOT EXISTS (SELECT 1 FROM blobs b WHERE b.user_id = s.user_id AND b.id = n
 
 -- name: recount_all
 UPDATE sessions
-SET messages = (SELECT count(*) FROM messages WHERE session_id = sessions.id AND gone IS NULL),
+SET messages = (SELECT count(*) FROM messages WHERE session_number = sessions.number AND gone IS NULL),
     turns = (SELECT count(*) FROM turns WHERE session_id = sessions.id AND start IS NOT NULL
              AND undone IS NULL),
-    head = max(head, coalesce((SELECT max(position) FROM messages WHERE session_id = sessions.id), 0)),
+    head = max(head, coalesce((SELECT max(position) FROM messages WHERE session_number = sessions.number), 0)),
     epoch = max(epoch,
         coalesce((SELECT max(epoch) FROM epochs WHERE session_id = sessions.id), 0),
         coalesce((SELECT max(max(born), max(coalesce(gone, 0))) FROM messages
-                  WHERE session_id = sessions.id), 0)),
+                  WHERE session_number = sessions.number), 0)),
     revision = max(revision, 1,
         coalesce((SELECT max(revision) FROM events WHERE session_id = sessions.id), 0),
-        coalesce((SELECT max(revision) FROM messages WHERE session_id = sessions.id), 0)),
+        coalesce((SELECT max(revision) FROM messages WHERE session_number = sessions.number), 0)),
     token = max(token,
         coalesce((SELECT token FROM leases WHERE name = 'session:' || sessions.id), 0)),
     (input_tokens, output_tokens, cost, unpriced) = (

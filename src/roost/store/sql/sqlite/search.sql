@@ -1,14 +1,14 @@
 -- From the newest match back (the index is walked by rowid), until the page is full.
 -- name: search
-SELECT m.seq, m.id, m.session_id, s.title, m.role, m.parts, m.position, m.created_at
+SELECT m.seq, m.id, s.id, s.title, m.role, m.parts, m.position, m.created_at
 FROM search
     CROSS JOIN messages m ON m.seq = search.rowid
-    CROSS JOIN sessions s ON s.id = m.session_id
-    LEFT JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+    CROSS JOIN sessions s ON s.number = m.session_number
+    LEFT JOIN epochs e ON e.session_id = s.id AND e.epoch = m.gone
 WHERE search MATCH :match AND search.rowid < :before
   AND s.user_id = :user AND s.deleted_at IS NULL
   AND (m.gone IS NULL OR e.kind = 'compaction')
-  AND (:session IS NULL OR m.session_id = :session)
+  AND (:session IS NULL OR s.id = :session)
   AND (:project IS NULL OR s.project = :project)
   AND (:archived IS NULL OR s.archived = :archived)
   AND (:since IS NULL OR m.created_at >= :since)
@@ -19,8 +19,8 @@ ORDER BY search.rowid DESC LIMIT :limit;
 SELECT indexed FROM search_progress;
 
 -- name: messages_to_index
-SELECT m.seq, s.user_id, m.session_id, m.role, m.created_at, m.parts
-FROM messages m CROSS JOIN sessions s ON s.id = m.session_id
+SELECT m.seq, s.user_id, s.id, m.role, m.created_at, m.parts
+FROM messages m CROSS JOIN sessions s ON s.number = m.session_number
 WHERE m.seq > :after
 ORDER BY m.seq LIMIT :limit;
 

@@ -1,7 +1,7 @@
 -- Columns stand in the order of the structs in document.py.
 
 -- name: count_stored
-SELECT count(*) FROM messages
+SELECT count(*) FROM message_rows
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: taken_ids
@@ -11,10 +11,10 @@ SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(:ids))
 LIMIT 1;
 
 -- name: import_messages
-INSERT INTO messages (session_id, id, role, parts, turn_id, partial, pinned, position, revision, born,
+INSERT INTO messages (session_number, id, role, parts, turn_id, partial, pinned, position, revision, born,
     gone, created_at)
-SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-    value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
+SELECT (SELECT number FROM sessions WHERE id = :session), value ->> 0, value ->> 1, value ->> 2,
+    value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
 FROM json_each(:rows);
 
 -- Nothing goes on by itself after an import: what was under way stopped short, what waited is gone.

@@ -12,7 +12,7 @@ SELECT
             WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL),
     CASE WHEN (SELECT messages FROM sessions WHERE id = t.session_id) = 0 THEN 'clear'
         ELSE (SELECT e.kind FROM messages m
-                CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+                CROSS JOIN epochs e ON e.session_id = t.session_id AND e.epoch = m.gone
               WHERE m.id = t.message_id) END
 FROM turns t WHERE t.id = :turn;
 

@@ -144,7 +144,7 @@ WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
   AND t.route IS NOT 'subagent'
   AND s.deleted_at IS NULL AND s.ended_at IS NULL AND s.messages > 0
   AND coalesce((SELECT e.kind FROM messages m
-                    CROSS JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
+                    CROSS JOIN epochs e ON e.session_id = t.session_id AND e.epoch = m.gone
                 WHERE m.id = t.message_id), 'compaction') = 'compaction'
   AND NOT EXISTS (SELECT 1 FROM turns o
                   WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)

@@ -146,9 +146,9 @@ class Ledger:
     def _count(self, connection: Connection) -> list[str]:
         """Nothing is stored twice, and nothing that was never asked for."""
         wrong: list[str] = []
-        for table in ("messages", "turns"):
+        for table, stored in (("messages", "message_rows"), ("turns", "turns")):
             counted = connection.rows(
-                f"SELECT count(*) FROM {table} t JOIN sessions s ON s.id = t.session_id"
+                f"SELECT count(*) FROM {stored} t JOIN sessions s ON s.id = t.session_id"
                 " WHERE s.deleted_at IS NULL AND s.parent_kind IS NOT 'branch'"
             )[0][0]
             asked = sum(row[0] == table for row in self._rows)

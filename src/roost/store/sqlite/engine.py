@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
+
+import msgspec
 
 from roost.core.clock import Clock
 from roost.core.errors import StoreClosed
@@ -17,9 +20,16 @@ from roost.store.sqlite.pauses import Pauses
 from roost.store.sqlite.readers import Readers
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
-from roost.store.sqlite.writer import Job, Writer
+from roost.store.sqlite.writer import GROUP, Batch, Outcome, Writer
 
 T = TypeVar("T")
+
+
+class _Asked(msgspec.Struct, eq=False):
+    """What a round of an event loop asks for, and who waits for it."""
+
+    operations: list[Callable[[], Operation[object]]] = []
+    futures: list[asyncio.Future[object]] = []
 
 
 class SqliteEngine:
@@ -47,7 +57,7 @@ class SqliteEngine:
         self._writer = Writer(
             connection, runner, path, idle=idle, committed=self._checkpointer.committed
         )
-        self._asked: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        self._asked: dict[asyncio.AbstractEventLoop, _Asked] = {}
         self._pauses = Pauses()
 
     async def write(
@@ -57,25 +67,40 @@ class SqliteEngine:
         # once of all that a round of the loop asks for: after the first, it would begin without
         # the others, and wait for the interpreter.
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[object] = loop.create_future()
-        if loop not in self._asked:
-            self._asked[loop] = []
+        asked = self._asked.get(loop)
+        if asked is None:
+            asked = self._asked[loop] = _Asked()
             loop.call_soon(self._hand_over, loop)
-        self._asked[loop].append(Job(operation, loop, future))
-        self._pauses.begin(loop)
-        try:
-            return cast(T, await future)
-        finally:
-            self._pauses.end(loop)
+        future: asyncio.Future[object] = loop.create_future()
+        asked.operations.append(operation)
+        asked.futures.append(future)
+        return cast(T, await future)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        jobs = self._asked.pop(loop, [])
-        try:
-            self._writer.submit(jobs)
-        except StoreClosed:
-            for job in jobs:
-                if not job.future.done():
-                    job.future.set_exception(StoreClosed())
+        asked = self._asked.pop(loop, _Asked())
+        for begin in range(0, len(asked.operations), GROUP):
+            operations = asked.operations[begin : begin + GROUP]
+            settle = partial(self._settle, loop, asked.futures[begin : begin + GROUP])
+            self._pauses.begin(loop)
+            try:
+                self._writer.submit(Batch(operations, loop, settle))
+            except StoreClosed:
+                settle([Outcome(error=StoreClosed()) for _ in operations])
+
+    def _settle(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        futures: list[asyncio.Future[object]],
+        outcomes: list[Outcome],
+    ) -> None:
+        self._pauses.end(loop)
+        for future, outcome in zip(futures, outcomes, strict=True):
+            if future.done():
+                continue  # its caller was cancelled
+            if outcome.error is not None:
+                future.set_exception(outcome.error)
+            else:
+                future.set_result(outcome.result)
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         loop = asyncio.get_running_loop()

@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,8 @@ from roost.testing import faults
 log = structlog.get_logger()
 
 GROUP = 256
-"""The most operations in one commit: bounds how long the first of them waits for the last."""
+"""The most operations in a batch, and those after which a commit takes no more: bounds how long the
+first of them waits for the last."""
 
 QUIET = 0.005
 """Seconds without an operation after which background work begins."""
@@ -50,17 +52,18 @@ LOG_PATIENCE = 20
 """Milliseconds for which it waits for short reads to let go."""
 
 
-class Job(msgspec.Struct, frozen=True, eq=False):
-    """An operation, and who waits for it."""
-
-    operation: Callable[[], Operation[object]]
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[object]
-
-
 class Outcome(msgspec.Struct, frozen=True):
     result: object = None
     error: Exception | None = None
+
+
+class Batch(msgspec.Struct, frozen=True, eq=False):
+    """Operations that an event loop asked for together. It is told by `answer` what became of each:
+    one wake-up, however many of its tasks are waiting."""
+
+    operations: list[Callable[[], Operation[object]]]
+    loop: asyncio.AbstractEventLoop
+    answer: Callable[[list[Outcome]], None]
 
 
 class _Chore(msgspec.Struct, eq=False):
@@ -99,8 +102,9 @@ class Writer:
         self._idle = [_Chore(slice) for slice in idle]
         self._committed = committed
         self._rest = rest
-        self._taken: list[Job] = []
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._taken: list[Batch] = []
+        self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._submitted = self._begun = 0
         self._door = threading.Lock()
         self._closed = False
         self._log_pages = 0
@@ -112,12 +116,12 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="roost-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, jobs: Sequence[Job]) -> None:
+    def submit(self, batch: Batch) -> None:
         with self._door:
             if self._closed:
                 raise StoreClosed
-            for job in jobs:
-                self._jobs.put(job)
+            self._submitted += len(batch.operations)
+            self._batches.put(batch)
 
     @property
     def figures(self) -> CommitFigures:
@@ -126,7 +130,7 @@ class Writer:
             commits=self._commits,
             operations=self._operations,
             seconds=self._seconds,
-            waiting=self._jobs.qsize(),
+            waiting=self._submitted - self._begun,
             log_pages=self._log_pages,
         )
 
@@ -135,7 +139,7 @@ class Writer:
         with self._door:
             if not self._closed:
                 self._closed = True
-                self._jobs.put(None)
+                self._batches.put(None)
         self._thread.join()
 
     # Everything below runs on the writer's thread.
@@ -152,22 +156,24 @@ class Writer:
     def _work(self) -> None:
         more, rested_at = True, time.monotonic()
         while True:
-            jobs, closing = self._take(QUIET if more else self._rest)
-            if jobs or not more:
+            batches, closing = self._take(QUIET if more else self._rest)
+            if batches or not more:
                 self._wake_chores()
                 more = True
-            if jobs:
-                self._taken = jobs
+            if batches:
+                self._taken = batches
                 began = time.monotonic()
-                outcomes = self._commit(jobs)
-                self._count(len(jobs), time.monotonic() - began)
+                operations = [each for batch in batches for each in batch.operations]
+                self._begun += len(operations)
+                outcomes = self._commit(operations)
+                self._count(len(operations), time.monotonic() - began)
                 # Those who are answered want the interpreter: little is left to do after it.
-                self._answer(jobs, outcomes)
+                self._answer(batches, outcomes)
                 self._taken = []
                 self._tidy_log()
             if closing:
                 break
-            if not jobs or time.monotonic() >= rested_at:
+            if not batches or time.monotonic() >= rested_at:
                 began = time.monotonic()
                 more = self._run_idle()
                 ended = time.monotonic()
@@ -182,37 +188,39 @@ class Writer:
         """Nobody may wait for an answer that never comes."""
         with self._door:
             self._closed = True
-        jobs = self._taken
+        batches = self._taken
         with contextlib.suppress(queue.Empty):
             while True:
-                job = self._jobs.get_nowait()
-                if job is not None:
-                    jobs.append(job)
+                batch = self._batches.get_nowait()
+                if batch is not None:
+                    batches.append(batch)
         error = StoreUnavailable("its writer died; restart Roost", path=self._path)
-        self._answer(jobs, [Outcome(error=error)] * len(jobs))
+        self._answer(batches, [Outcome(error=error) for batch in batches for _ in batch.operations])
 
-    def _take(self, timeout: float | None) -> tuple[list[Job], bool]:
-        """The jobs that are there, after waiting for the first; and whether this is the end."""
-        jobs: list[Job] = []
+    def _take(self, timeout: float | None) -> tuple[list[Batch], bool]:
+        """What is there, after waiting for the first; and whether this is the end."""
+        batches: list[Batch] = []
+        operations = 0
         try:
-            job = self._jobs.get(timeout=timeout)
-            while job is not None:
-                jobs.append(job)
-                if len(jobs) == GROUP:
-                    return jobs, False
-                job = self._jobs.get_nowait()
+            batch = self._batches.get(timeout=timeout)
+            while batch is not None:
+                batches.append(batch)
+                operations += len(batch.operations)
+                if operations >= GROUP:
+                    return batches, False
+                batch = self._batches.get_nowait()
         except queue.Empty:
-            return jobs, False
-        return jobs, True
+            return batches, False
+        return batches, True
 
-    def _commit(self, jobs: list[Job]) -> list[Outcome]:
+    def _commit(self, operations: list[Callable[[], Operation[object]]]) -> list[Outcome]:
         try:
-            return self._transact([job.operation for job in jobs], "store")
+            return self._transact(operations, "store")
         except _TransactionEnded as ended:
-            if len(jobs) == 1:
+            if len(operations) == 1:
                 return [Outcome(error=ended.cause)]
         # Nobody has been answered. One of them may be what broke it, so each gets its own try.
-        return [outcome for job in jobs for outcome in self._commit([job])]
+        return [outcome for operation in operations for outcome in self._commit([operation])]
 
     def _transact(
         self, operations: list[Callable[[], Operation[object]]], place: Literal["store", "idle"]
@@ -323,26 +331,14 @@ class Writer:
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT)
 
-    def _answer(self, jobs: list[Job], outcomes: list[Outcome]) -> None:
-        """One wake-up per event loop, however many of its tasks are waiting."""
-        answers_on: dict[asyncio.AbstractEventLoop, list[tuple[Job, Outcome]]] = {}
-        for each in zip(jobs, outcomes, strict=True):
-            answers_on.setdefault(each[0].loop, []).append(each)
-        for loop, answers in answers_on.items():
+    def _answer(self, batches: list[Batch], outcomes: list[Outcome]) -> None:
+        left = iter(outcomes)
+        for batch in batches:
+            answers = list(islice(left, len(batch.operations)))
             try:
-                loop.call_soon_threadsafe(_settle, answers)
+                batch.loop.call_soon_threadsafe(batch.answer, answers)
             except RuntimeError:
                 log.warning("a caller's event loop closed before its answer", answers=len(answers))
-
-
-def _settle(answers: list[tuple[Job, Outcome]]) -> None:
-    for job, outcome in answers:
-        if job.future.done():
-            continue  # its caller was cancelled
-        if outcome.error is not None:
-            job.future.set_exception(outcome.error)
-        else:
-            job.future.set_result(outcome.result)
 
 
 def _ends_transaction(error: Exception) -> bool:

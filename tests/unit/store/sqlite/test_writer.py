@@ -19,7 +19,7 @@ from roost.store.operations import Operation, query
 from roost.store.sqlite.connect import connect_writer
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
-from roost.store.sqlite.writer import GROUP, LOG_LIMIT, REST, Job, Writer
+from roost.store.sqlite.writer import GROUP, LOG_LIMIT, REST, Batch, Outcome, Writer
 from roost.testing.clock import FakeClock
 from tests.faults.engines import (
     DEADLINE,
@@ -233,19 +233,19 @@ def until_the_writer_has_gone() -> None:
 async def test_what_waits_beside_the_end_is_done_before_it(tmp_path: Path) -> None:
     writer, loop = writer_in(tmp_path), asyncio.get_running_loop()
     closing = threading.Thread(target=writer.close)
-    last = Job(put("last"), loop, loop.create_future())
+    answered: asyncio.Future[list[Outcome]] = loop.create_future()
 
     def closed_meanwhile() -> Operation[None]:
         yield query("index_progress")
-        writer.submit([last])
+        writer.submit(Batch([put("last")], loop, answered.set_result))
         closing.start()
         with suppress(StoreClosed):
             while True:
-                writer.submit([])
+                writer.submit(Batch([], loop, lambda outcomes: None))
 
-    writer.submit([Job(closed_meanwhile, loop, loop.create_future())])
+    writer.submit(Batch([closed_meanwhile], loop, lambda outcomes: None))
     async with asyncio.timeout(DEADLINE):
-        assert await last.future == "last"
+        assert await answered == [Outcome("last")]
     closing.join()
     assert await reopened(tmp_path, ["last"]) == ["last"]
 
@@ -340,9 +340,9 @@ async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:
     lengths = [0]
     while lengths[-1] >= max(lengths):
         value = f"{len(lengths):06}" * 10_000
-        jobs = [Job(put(key, value), loop, loop.create_future()) for key in KEYS]
-        writer.submit(jobs)
-        await asyncio.gather(*[job.future for job in jobs])
+        answered: asyncio.Future[list[Outcome]] = loop.create_future()
+        writer.submit(Batch([put(key, value) for key in KEYS], loop, answered.set_result))
+        await answered
         lengths.append(writer.figures.log_pages)
         assert lengths[-1] < 2 * LOG_LIMIT
     assert max(lengths) > LOG_LIMIT // 2, "that early it is not its work"

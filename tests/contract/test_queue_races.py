@@ -9,6 +9,7 @@ from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Draft, TextPart, plain_text
 from roost.core.turns import Step, Turn
 from roost.runtime.journal import TurnJournal
+from roost.store.leases import session_lease
 from roost.store.work import Claimed
 from roost.testing.models import ModelServer, call, say, stall
 from tests.engine import Engine
@@ -18,7 +19,9 @@ pytestmark = pytest.mark.both
 
 
 async def _claimed(engine: Engine, session: SessionId, words: str) -> Claimed:
-    """A message that was taken up and not started: nobody has told the engine of it."""
+    """A message that was taken up and not started. The engine may look for work at any time by
+    itself, so that the session is held before there is any."""
+    assert await engine.store.leases.claim(session_lease(session), "a test")
     await engine.store.of(engine.owner.id).queue.submit(session, new_turn(words))
     (claimed,) = await engine.store.work.claim_waiting("a test")
     return claimed

@@ -16,6 +16,7 @@ from roost.core.messages import Part, TextPart, ToolResultPart, plain_text
 from roost.core.settings import Window
 from roost.core.turns import Turn
 from roost.runtime.turn_run import BROKE_OFF
+from roost.store.leases import session_lease
 from roost.testing.clock import FakeClock
 from roost.testing.models import ModelServer, call, say, stall
 from roost.tools.base import ToolContext
@@ -575,6 +576,7 @@ async def test_what_was_not_begun_when_roost_stops_waits_for_the_next_start(
     await engine.account.send(busy, "Question")
     await engine.streamed(busy, "answer")
     new = new_turn("Too late")
+    assert await engine.store.leases.claim(session_lease(other), "a test")
     await engine.store.of(engine.owner.id).queue.submit(other, new)
     (claimed,) = await engine.store.work.claim_waiting("a test")
     stopping = asyncio.create_task(engine.parts.turns.stop(0.05))

@@ -34,6 +34,13 @@ async def run_sql(folder: Path, sql: str) -> Rows:
         database.close()
 
 
+def session_of_messages(folder: Path, session: SessionId) -> tuple[str, str]:
+    """The column in which messages name their session, and what stands there for this one."""
+    if folder in databases:
+        return "session_id", f"'{session}'"
+    return "session_number", f"(SELECT number FROM sessions WHERE id = '{session}')"
+
+
 async def rows_naming(folder: Path, id: SessionId | UserId) -> dict[str, int]:
     """Every table that still has the id in some column, with how many rows do."""
     backend = "postgres" if folder in databases else "sqlite"

@@ -14,7 +14,7 @@ from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, Run, eventually
-from tests.unit.store.tables import run_sql
+from tests.unit.store.tables import run_sql, session_of_messages
 
 pytestmark = pytest.mark.both
 
@@ -308,10 +308,9 @@ async def test_message_that_can_not_be_read_does_not_hold_up_the_index(
 ) -> None:
     await ada.talk(session, "owl", "tree")
     for number, parts in enumerate(("{", '[{"type":"text","text":"\\ud800"}]', "[" * 5000, "7")):
-        await ada.talk(session, f"bad {number}")
-        await run_sql(
-            folder,
-            f"UPDATE messages SET parts = '{parts}' WHERE parts LIKE '%bad {number}%'",
-        )
+        column, value = session_of_messages(folder, session)
+        values = f"'msg_bad{number}', {value}, 9, 1, 0, 'note', '{parts}', 0"
+        columns = f"id, {column}, position, revision, born, role, parts, created_at"
+        await run_sql(folder, f"INSERT INTO messages ({columns}) VALUES ({values})")
     await ada.talk(await ada.session(), "later")
     assert len(await ada.found("later")) == 1

@@ -22,12 +22,19 @@ class Pauses:
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
         """Somebody on this loop waits for an answer of the store, until the `end` of it."""
         if loop not in self._waiting:
+            self._forget_closed()
             self._waiting[loop] = 0
             self._look_soon(loop)
         self._waiting[loop] += 1
 
     def end(self, loop: asyncio.AbstractEventLoop) -> None:
         self._waiting[loop] -= 1
+
+    def _forget_closed(self) -> None:
+        """Those that were closed before their answers came look at themselves no more."""
+        for loop in list(self._waiting):
+            if loop.is_closed():
+                self._waiting.pop(loop, None)
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_later(LOOK, self._look, loop, time.perf_counter(), time.thread_time())

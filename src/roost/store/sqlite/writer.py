@@ -206,7 +206,7 @@ class Writer:
             while batch is not None:
                 batches.append(batch)
                 operations += len(batch.operations)
-                if operations >= GROUP:
+                if operations >= GROUP or self._batches.empty():
                     return batches, False
                 batch = self._batches.get_nowait()
         except queue.Empty:
@@ -306,6 +306,8 @@ class Writer:
             log.error("background work on the store failed", exc_info=outcome.error)
 
     def _on_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        if pages < self._log_pages:  # it began anew by itself
+            self._log_limit = LOG_LIMIT
         self._log_pages = pages
         self._log_is_moved |= self._committed(pages)
         return apsw.SQLITE_OK

@@ -1,13 +1,16 @@
 """An event loop that never rests leaves the store's threads time to work."""
 
 import asyncio
+import gc
 import time
+import weakref
 from pathlib import Path
 
 import pytest
 
 from roost.store.operations import Operation, query
-from tests.faults.engines import DEADLINE, engine_in, put
+from roost.store.sqlite.engine import SqliteEngine
+from tests.faults.engines import DEADLINE, Gate, asked, engine_in, put
 
 
 async def burn(slice: float) -> None:
@@ -34,3 +37,26 @@ async def test_store_answers_beside_a_loop_that_never_rests(tmp_path: Path, slic
                     await engine.read(look)
         finally:
             burning.cancel()
+
+
+async def test_loops_that_end_before_their_answers_are_let_go(tmp_path: Path) -> None:
+    """As where every call to an embedded Roost has a loop of its own."""
+    ended: list[weakref.ref[asyncio.AbstractEventLoop]] = []
+
+    async def leave(engine: SqliteEngine) -> None:
+        ended.append(weakref.ref(asyncio.get_running_loop()))
+        (task,) = await asked([engine.write(put("left"))])
+        task.cancel()
+
+    async def stay(engine: SqliteEngine) -> None:
+        await engine.write(put("stayed"))
+
+    async with engine_in(tmp_path) as engine:
+        gate = Gate()
+        holding = await gate.close(engine)
+        await asyncio.to_thread(asyncio.run, leave(engine))
+        gate.open()
+        await holding
+        await asyncio.to_thread(asyncio.run, stay(engine))
+        gc.collect()
+        assert [loop() for loop in ended] == [None]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import apsw
 import pytest
 from structlog.testing import capture_logs
 
@@ -16,10 +17,10 @@ from roost.store import statements
 from roost.store.folder import DATABASE
 from roost.store.migrations import load
 from roost.store.operations import Operation, query
-from roost.store.sqlite.connect import connect_writer
+from roost.store.sqlite.connect import connect_reader, connect_writer
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
-from roost.store.sqlite.writer import GROUP, LOG_LIMIT, REST, Batch, Outcome, Writer
+from roost.store.sqlite.writer import GROUP, LOG_LIMIT, LOG_STEP, REST, Batch, Outcome, Writer
 from roost.testing.clock import FakeClock
 from tests.faults.engines import (
     DEADLINE,
@@ -336,17 +337,48 @@ def writer_in(
 
 async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:
     """That is another's work, who may not get to it."""
-    writer, loop = writer_in(tmp_path), asyncio.get_running_loop()
+    writer = writer_in(tmp_path)
+    longest = await longest_log(writer)
+    assert LOG_LIMIT // 2 < longest < 2 * LOG_LIMIT, "that early it is not its work"
+    await asyncio.to_thread(writer.close)
+
+
+async def test_writer_empties_the_log_as_early_as_ever_once_a_long_read_has_ended(
+    tmp_path: Path,
+) -> None:
+    """While that held on to the log, it was left to grow; then it began anew by itself."""
+    writer, path = writer_in(tmp_path), tmp_path / DATABASE
+    reader = connect_reader(path)
+    reader.rows("BEGIN")
+    reader.rows("SELECT count(*) FROM settings")
+    while writer.figures.log_pages < LOG_LIMIT + LOG_STEP:
+        await write_much(writer)
+    reader.rows("ROLLBACK")
+    reader.close()
+    checkpointer = connect_writer(path)
+    checkpointer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+    checkpointer.close()
+    await write_much(writer)
+    assert writer.figures.log_pages < LOG_LIMIT
+    assert await longest_log(writer) < LOG_LIMIT + LOG_STEP
+    await asyncio.to_thread(writer.close)
+
+
+async def longest_log(writer: Writer) -> int:
+    """How many pages it has when it is emptied next."""
     lengths = [0]
     while lengths[-1] >= max(lengths):
-        value = f"{len(lengths):06}" * 10_000
-        answered: asyncio.Future[list[Outcome]] = loop.create_future()
-        writer.submit(Batch([put(key, value) for key in KEYS], loop, answered.set_result))
-        await answered
+        await write_much(writer)
         lengths.append(writer.figures.log_pages)
-        assert lengths[-1] < 2 * LOG_LIMIT
-    assert max(lengths) > LOG_LIMIT // 2, "that early it is not its work"
-    await asyncio.to_thread(writer.close)
+    return max(lengths)
+
+
+async def write_much(writer: Writer) -> None:
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[list[Outcome]] = loop.create_future()
+    value = f"{writer.figures.commits:06}" * 10_000
+    writer.submit(Batch([put(key, value) for key in KEYS], loop, answered.set_result))
+    await answered
 
 
 async def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:

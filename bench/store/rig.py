@@ -127,9 +127,7 @@ class Recorder:
     def figures(self) -> CommitFigures:
         return self._engine.figures
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
-    ) -> T:
+    async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
         return await self._engine.write(lambda: self._listen(operation()))
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:

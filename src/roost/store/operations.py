@@ -32,12 +32,10 @@ Operation = Generator[Query, Rows, T]
 class Engine(Protocol):
     """What a database has to offer; everything else in the store is written on top of this."""
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
-    ) -> T:
+    async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
         """Run it in a transaction and return once that is durable. A cancelled caller's operation
-        still runs to its end. Those of one `session` run in the order in which they were asked
-        for; what is `vital` waits behind nobody who is not."""
+        still runs to its end. Those on one session run in the order in which they were asked for;
+        what is `vital` waits behind nobody who is not."""
         ...
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
@@ -68,8 +66,7 @@ def writing(
     """Make an operation a coroutine that runs it as one durable transaction."""
 
     async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        operation = partial(method, self, *args, **kwargs)
-        return await self.engine.write(operation, session=_session_in(*args, *kwargs.values()))
+        return await self.engine.write(partial(method, self, *args, **kwargs))
 
     run.__doc__ = method.__doc__
     run.__name__ = method.__name__
@@ -88,14 +85,6 @@ def keeping(
     run.__doc__ = method.__doc__
     run.__name__ = method.__name__
     return run
-
-
-def _session_in(*given: object) -> str:
-    """The session that an operation is on: the first that it is given."""
-    for value in given:
-        if isinstance(value, str) and value.startswith("ses_"):
-            return value
-    return ""
 
 
 def reading(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roost.core.approvals import Question
-from roost.core.errors import Conflict, InvalidInput, NotFound, QueueChanged
+from roost.core.errors import Conflict, InvalidInput, QueueChanged
 from roost.core.events import AttemptBegan, Deltas, Event, RewriteKind, TurnUpdated
 from roost.core.ids import SessionId, Token, ToolCallId, TurnId, UserId
 from roost.core.messages import Draft, Part, attachments
@@ -179,8 +179,8 @@ class Turns:
             return begun
         if begun.attempt != after:
             raise _other_attempt(turn, begun.attempt, after)
-        head = yield from self._next_attempt(session, token, turn, (), steps=0)
-        assert isinstance(head, NextAttempt), "nothing is added that could be there already"
+        head = yield from enter_next_attempt(self._user, session, token, turn, (), steps=0)
+        assert isinstance(head, NextAttempt), "it runs, and nothing is added that could be there"
         attempt = AttemptBegan(turn, head.step, head.attempt)
         yield from record(session, head.revision, attempt)
         return _begun(head, (), attempt)
@@ -193,9 +193,13 @@ class Turns:
         if not step.messages:
             raise InvalidInput("A step without a message is nothing to write.")
         steps = 0 if step.unfinished else 1
-        head = yield from self._next_attempt(session, token, turn, step.messages, steps=steps)
-        if isinstance(head, Written):
-            return (yield from self._under_way(session, token, turn))
+        head = yield from enter_next_attempt(
+            self._user, session, token, turn, step.messages, steps=steps
+        )
+        if not isinstance(head, NextAttempt):
+            begun = yield from self._under_way(session, token, turn)
+            assert isinstance(head, Written), "what does not run was refused"
+            return begun
         events = yield from added(session, turn, step.messages)
         events += yield from self._merge(session, step)
         if step.usage:
@@ -341,23 +345,6 @@ class Turns:
         if end.messages:
             raise Conflict(f"Turn {turn} is {end.state} already, with another answer.")
         return (yield from standing(session))
-
-    def _next_attempt(
-        self,
-        session: SessionId,
-        token: Token,
-        turn: TurnId,
-        messages: tuple[Draft, ...],
-        *,
-        steps: int,
-    ) -> Operation[NextAttempt | Written]:
-        head = yield from enter_next_attempt(
-            self._user, session, token, turn, messages, steps=steps
-        )
-        if head is None:
-            yield from self._running(session, turn)
-            raise NotFound("running turn", turn)
-        return head
 
     def _under_way(self, session: SessionId, token: Token, turn: TurnId) -> Operation[Begun]:
         """Where a running turn stands, with nothing written."""

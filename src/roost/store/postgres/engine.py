@@ -90,10 +90,8 @@ class PostgresEngine:
         self._chores = Chores(idle, self._do_chores)
         self._background = asyncio.create_task(self._chores.go_on(), name="roost-chores")
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
-    ) -> T:
-        return await self._at_home(partial(self._write_for, operation, session, vital))
+    async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
+        return await self._at_home(partial(self._write_for, operation, vital))
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         return await self._at_home(partial(self._read, operation))
@@ -104,11 +102,9 @@ class PostgresEngine:
             return await work()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
 
-    async def _write_for(
-        self, operation: Callable[[], Operation[T]], session: str, vital: bool
-    ) -> T:
+    async def _write_for(self, operation: Callable[[], Operation[T]], vital: bool) -> T:
         began = time.monotonic()
-        result = await self._to_its_end(self._write_in_order(operation, session, vital))
+        result = await self._to_its_end(self._write_in_order(operation, vital))
         self._commits += 1
         self._seconds += time.monotonic() - began
         self._chores.wake()
@@ -165,11 +161,9 @@ class PostgresEngine:
     async def _do_chores(self, round: Round) -> list[Slice]:
         return await self._to_its_end(self._write(round, "idle"))
 
-    async def _write_in_order(
-        self, operation: Callable[[], Operation[T]], session: str, vital: bool
-    ) -> T:
+    async def _write_in_order(self, operation: Callable[[], Operation[T]], vital: bool) -> T:
         # Here, and not only at the session's row: who waits there takes up a connection.
-        async with self._order.turn(session):
+        async with self._order.turn("" if vital else _session_of(operation)):
             return await self._write(operation, "store", vital)
 
     async def _write(
@@ -282,3 +276,11 @@ def _kind(operation: Callable[[], object]) -> str:
     """What it is, whatever it is given."""
     called = operation.func if isinstance(operation, partial) else operation
     return str(getattr(called, "__qualname__", ""))
+
+
+def _session_of(operation: Callable[[], object]) -> str:
+    """The session that it is on: the first that it is given; empty, if it is on none."""
+    if not isinstance(operation, partial):
+        return ""
+    given = cast("tuple[object, ...]", (*operation.args, *operation.keywords.values()))
+    return next((v for v in given if isinstance(v, str) and v.startswith("ses_")), "")

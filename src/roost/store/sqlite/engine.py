@@ -60,9 +60,7 @@ class SqliteEngine:
         self._asked: dict[asyncio.AbstractEventLoop, _Asked] = {}
         self._pauses = Pauses()
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
-    ) -> T:
+    async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
         # The one writer runs all of them in order, and all that wait in one commit. It hears at
         # once of all that a round of the loop asks for: after the first, it would begin without
         # the others, and wait for the interpreter.
@@ -77,7 +75,9 @@ class SqliteEngine:
         return cast(T, await future)
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
-        asked = self._asked.pop(loop, _Asked())
+        asked = self._asked.pop(loop, None)
+        if asked is None:
+            return
         for begin in range(0, len(asked.operations), GROUP):
             operations = asked.operations[begin : begin + GROUP]
             settle = partial(self._settle, loop, asked.futures[begin : begin + GROUP])

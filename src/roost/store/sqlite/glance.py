@@ -48,9 +48,7 @@ class _Looking:
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
         return await self._readers.read(operation)
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, session: str = "", vital: bool = False
-    ) -> T:
+    async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
         raise StoreError("it is only looked at here.")
 
     @property

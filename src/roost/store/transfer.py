@@ -9,7 +9,7 @@ import msgspec
 
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.events import SessionUpdated
-from roost.core.ids import BlobId, SessionId, UserId
+from roost.core.ids import BlobId, SessionId, UserId, derived_id
 from roost.core.sessions import Session
 from roost.core.signature import AgentConfig
 from roost.store.blobs import Blobs
@@ -115,7 +115,9 @@ class Transfer:
                 (yield query("export_tool_calls", session=session)), ExportedToolCall
             ),
             epochs=_objects((yield query("export_epochs", session=session)), ExportedEpoch),
-            usage=_objects((yield query("export_usage", session=session)), ExportedUsage),
+            usage=_objects(
+                (yield query("export_usage", user=self._user, session=session)), ExportedUsage
+            ),
         )
 
     async def load(self, text: bytes | bytearray, *, most: int | None = None) -> Imported:
@@ -129,11 +131,9 @@ class Transfer:
 
     @writing
     def _insert(self, document: Document, named: set[BlobId]) -> Operation[Imported]:
-        owner = yield from self._owner(document.session.id)
-        if owner is not None and owner.user != self._user:
-            document = renamed(document, self._user)
-            owner = yield from self._owner(document.session.id)
+        document = yield from self._as_own(document)
         session = document.session
+        owner = yield from self._owner(session.id)
         if owner is not None:
             yield from self._check_same(document, owner)
             return Imported((yield from load_session(self._user, session.id)), created=False)
@@ -150,9 +150,18 @@ class Transfer:
                 yield query(statement, user=self._user, session=session.id, rows=_flat(some))
         yield from name_blobs(self._user, session.id, named)
         yield query("recount", session=session.id)
-        yield query("recount_usage", session=session.id)
+        yield query("recount_usage", user=self._user, session=session.id)
         yield from record(session.id, session.revision + 1, SessionUpdated(("imported",)))
         return Imported((yield from load_session(self._user, session.id)), created=True)
+
+    def _as_own(self, document: Document) -> Operation[Document]:
+        """Under ids of this user's own, if those in it are another's or were, as what they used
+        tells, or if it is here under the others already."""
+        session = document.session.id
+        other = derived_id(session, self._user)
+        if (yield query("is_foreign", user=self._user, session=session, other=other)):
+            return renamed(document, self._user)
+        return document
 
     def _owner(self, session: SessionId) -> Operation[_Owner | None]:
         return maybe((yield query("session_by_id", session=session)), _Owner)

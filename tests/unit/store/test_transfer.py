@@ -66,21 +66,24 @@ async def rich(ada: Driver, session: SessionId) -> SessionId:
     return session
 
 
+async def purged(ada: Driver, session: SessionId, clock: FakeClock) -> None:
+    """Wait until nothing is left of a deleted session."""
+    clock.advance(61)
+
+    async def is_gone() -> bool:
+        await ada.settings.put("nudge", "1")
+        return await ada.store.work.owner(session) is None
+
+    await eventually(is_gone)
+
+
 async def delete_for_good(ada: Driver, session: SessionId, clock: FakeClock) -> None:
     document = await ada.transfer.export(session)
     await ada.sessions.delete(session)
     with pytest.raises(Conflict, match="just deleted"):
         await ada.transfer.load(document)
-    clock.advance(61)
-
-    async def purged() -> bool:
-        await ada.settings.put("nudge", "1")
-        try:
-            return (await ada.transfer.load(document)).created
-        except Conflict:
-            return False
-
-    await eventually(purged)
+    await purged(ada, session, clock)
+    assert (await ada.transfer.load(document)).created
 
 
 async def test_export_delete_import_gives_the_same_session(
@@ -162,6 +165,38 @@ async def test_another_user_gets_a_session_of_their_own(
     await bob.talk(imported.session.id)
     blob = (await bob.blobs.of_session(imported.session.id))[0].id
     assert await bob.blobs.read_bytes(blob) == b"\x00\xffowl"
+
+
+async def test_what_another_used_in_a_session_that_is_gone_is_not_counted_for_who_imports_it(
+    ada: Driver, bob: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    await ada.talk(session)
+    document = await ada.transfer.export(session)
+    await ada.sessions.suggest_title(session, "Owls", (Usage("p", "hers", input_tokens=7),))
+    await ada.sessions.delete(session)
+    await purged(ada, session, clock)
+    imported = (await bob.transfer.load(document)).session
+    assert imported.id != session
+    assert imported.counters.input_tokens == 0
+    used = (Usage("p", "hers", input_tokens=1000),)
+    await bob.sessions.suggest_title(imported.id, "Rooks", used)
+    exported = json.loads(await bob.transfer.export(imported.id))
+    assert [each["input_tokens"] for each in exported["usage"]] == [1000]
+    assert ((await ada.usage.today()).tokens, (await bob.usage.today()).tokens) == (7, 1000)
+    again = await bob.transfer.load(document)
+    assert (again.created, again.session.id) == (False, imported.id)
+
+
+async def test_copy_of_anothers_session_is_found_again_when_the_other_is_gone(
+    ada: Driver, bob: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    await ada.talk(session)
+    document = await ada.transfer.export(session)
+    imported = await bob.transfer.load(document)
+    await ada.sessions.delete(session)
+    await purged(ada, session, clock)
+    again = await bob.transfer.load(document)
+    assert (again.created, again.session.id) == (False, imported.session.id)
 
 
 async def test_import_that_differs_from_what_is_here_is_refused(
@@ -525,16 +560,8 @@ async def test_writer_of_before_a_purge_is_fenced_after_a_new_import(
     run = await ada.run()
     document = await ada.transfer.export(run.session)
     await ada.sessions.delete(run.session)
-    clock.advance(61)
-
-    async def imported() -> bool:
-        await ada.settings.put("nudge", "1")
-        try:
-            return (await ada.transfer.load(document)).created
-        except Conflict:
-            return False
-
-    await eventually(imported)
+    await purged(ada, run.session, clock)
+    await ada.transfer.load(document)
     await ada.claim(run.session)
     with pytest.raises(Fenced):
         await ada.resume(run)

@@ -21,10 +21,16 @@ FROM epochs WHERE session_id = :session ORDER BY epoch;
 -- name: export_usage
 SELECT source, provider, model, calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens,
     reasoning_tokens, cost, unpriced, at
-FROM usage WHERE session_id = :session ORDER BY source, provider, model, at;
+FROM usage WHERE session_id = :session AND user_id = :user ORDER BY source, provider, model, at;
 
 -- name: session_by_id
 SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
+
+-- Usage outlives its session (usage_of). `other` is what a user has it under who may not have these ids.
+-- name: is_foreign
+SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = :session AND user_id = :user)
+    AND (EXISTS (SELECT 1 FROM sessions WHERE id = :session OR (id = :other AND user_id = :user))
+         OR EXISTS (SELECT 1 FROM usage WHERE session_id = :session AND user_id <> :user));
 
 -- The session may have been here before, and its writers may not know that it was deleted: the token
 -- begins where none of theirs can be.

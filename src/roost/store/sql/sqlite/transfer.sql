@@ -57,5 +57,5 @@ UPDATE sessions
 SET (input_tokens, output_tokens, cost, unpriced) = (
     SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), coalesce(sum(cost), 0),
         coalesce(sum(unpriced), 0)
-    FROM usage WHERE session_id = :session)
+    FROM usage WHERE session_id = :session AND user_id = :user)
 WHERE id = :session;

@@ -58,6 +58,7 @@ RoostError
     ├── StoreDamaged        its integrity check fails
     ├── StoreFull           no room is left on the disk
     ├── StoreUnavailable    the operating system refused a read or a write
+    ├── StoreContradicted   a write does not go with what is stored
     ├── BackupFailed        it could not be copied
     └── StoreClosed
 """
@@ -342,6 +343,11 @@ class StoreFull(StoreError):
 class StoreUnavailable(StoreError):
     """The store {path} could not be read or written: {detail}. Nothing of this request was
     confirmed; it is safe to try again."""
+
+
+class StoreContradicted(StoreError):
+    """This does not go with what is stored, so nothing of it was written, nor will it be if it is
+    tried again. The log says more; if it comes back, run `roost doctor`."""
 
 
 class BackupFailed(StoreError):

@@ -294,8 +294,7 @@ def _check(document: Document) -> None:
     for what, values in names.items():
         if len(set(values)) != len(values):
             raise InvalidInput(f"This export names a {what} twice. It is damaged.")
-    if max([message.position for message in document.messages], default=0) > document.session.head:
-        raise InvalidInput("This export has messages past its own end. It is damaged.")
+    _check_ends(document)
     for counter in ("input_tokens", "output_tokens", "cost", "unpriced"):
         if sum(msgspec.structs.asdict(used)[counter] for used in document.usage) >= 10**15:
             raise InvalidInput("This export has used more than can be counted. It is damaged.")
@@ -305,6 +304,20 @@ def _check(document: Document) -> None:
             _check_id(parent.message, ids.MESSAGE_ID)
         if parent.call is not None:
             _check_id(parent.call, ids.TOOL_CALL_ID)
+
+
+def _check_ends(document: Document) -> None:
+    """What is written later would get numbers that are here already."""
+    session, messages, epochs = document.session, document.messages, document.epochs
+    rewritten = [number for m in messages for number in (m.born, m.gone or 0)]
+    rewritten += [turn.undone or 0 for turn in document.turns]
+    for what, numbers, end in (
+        ("messages", [message.position for message in messages], session.head),
+        ("epochs", rewritten + [each.epoch for each in epochs], session.epoch),
+        ("revisions", [each.revision for each in (*messages, *epochs)], session.revision),
+    ):
+        if max(numbers, default=0) > end:
+            raise InvalidInput(f"This export has {what} past its own end. It is damaged.")
 
 
 def _blob_bytes(blob: ExportedBlob) -> bytes:

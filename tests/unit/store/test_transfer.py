@@ -293,6 +293,14 @@ DAMAGE: list[tuple[str, object]] = [
     ("tool_calls.0.state", "dreaming"),
     ("epochs.0.kind", "magic"),
     ("epochs.0.epoch", 2),
+    ("session.epoch", 0),
+    ("messages.0.born", 3),
+    ("messages.0.gone", 3),
+    ("turns.0.undone", 3),
+    ("epochs.0.epoch", 3),
+    ("session.revision", 1),
+    ("messages.0.revision", 1000),
+    ("epochs.0.revision", 1000),
     ("usage.0.calls", "many"),
     ("blobs.0.data", "!!"),
     ("blobs.0.data", base64.b64encode(b"other").decode()),
@@ -308,6 +316,16 @@ async def test_damaged_document_is_refused_and_nothing_changed(
     with pytest.raises(RoostError):
         await bob.transfer.load(damage(document, path, value))
     assert await bob.sessions.page() == []
+
+
+@pytest.mark.parametrize("what", ["epoch", "revision"])
+async def test_history_past_the_counters_of_its_session_is_refused_in_words(
+    ada: Driver, bob: Driver, rich: SessionId, what: str
+) -> None:
+    """It could never be rewritten: its next epoch is here already."""
+    document = json.loads(await ada.transfer.export(rich))
+    with pytest.raises(InvalidInput, match=f"This export has {what}s past its own end"):
+        await bob.transfer.load(damage(document, f"session.{what}", 1))
 
 
 ID_PATHS = [

@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from typing import Protocol, cast
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
+import structlog
 from asyncpg.exceptions import ClientConfigurationError  # pyright: ignore[reportMissingTypeStubs]
 
 from roost.core.errors import (
     InvalidInput,
     RoostError,
+    StoreContradicted,
     StoreError,
     StoreFull,
     StoreUnavailable,
 )
 from roost.core.keys import StoreAddress
 from roost.store.operations import Row, Rows, SqlValue
+
+log = structlog.get_logger()
 
 CONNECT_TIMEOUT = 5
 
@@ -144,6 +148,9 @@ def explain(error: BaseException, path: object) -> RoostError:
             return StoreUnavailable("it took too long", path=path)
         case asyncpg.CharacterNotInRepertoireError() | asyncpg.UntranslatableCharacterError():
             return InvalidInput("There is a character in it that can't be stored.")
+        case asyncpg.IntegrityConstraintViolationError():
+            log.error("a write broke a constraint of the store", exc_info=error)
+            return StoreContradicted()
         case asyncpg.ReadOnlySQLTransactionError():
             return StoreUnavailable("it can only be read now", path=path)
         case asyncio.TimeoutError():

@@ -5,15 +5,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
+import structlog
 
 from roost.core.errors import (
     RoostError,
+    StoreContradicted,
     StoreDamaged,
     StoreError,
     StoreFull,
     StoreUnavailable,
 )
 from roost.store.operations import Row, Rows, SqlValue
+
+log = structlog.get_logger()
 
 BUSY_TIMEOUT = 5000
 """Milliseconds. Nobody but the writer writes: only recovering and closing are ever waited for."""
@@ -76,6 +80,9 @@ def explain(error: apsw.Error, path: object) -> RoostError:
             return StoreFull(path=path)
         case apsw.CorruptError() | apsw.NotADBError():
             return StoreDamaged(str(error), path=path)
+        case apsw.ConstraintError():
+            log.error("a write broke a constraint of the store", exc_info=error)
+            return StoreContradicted()
         case apsw.IOError() | apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.BusyError():
             return StoreUnavailable(str(error), path=path)
         case _:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from roost.core.errors import Conflict, StoreClosed, StoreError, StoreUnavailable
+from roost.core.errors import Conflict, StoreClosed, StoreContradicted, StoreError, StoreUnavailable
 from roost.core.keys import StoreAddress
 from roost.store.operations import Operation, query
 from roost.store.postgres import engine as engines
@@ -65,6 +66,19 @@ async def test_connections_that_are_cut_while_nobody_uses_them_are_made_anew(
         assert await engine.write(lambda: count_up("0")) == 2
         cutter.cut_all()
         assert await engine.read(lambda: value_of("0")) == "2"
+
+
+async def test_broken_constraint_is_told_in_words_and_logged_as_it_is(url: str) -> None:
+    def orphaned() -> Operation[None]:
+        yield query("open_epoch", session="ses_none", epoch=1, kind="undo", revision=1, detail="{}")
+
+    async with opened(url) as engine:
+        with (
+            capture_logs() as logs,
+            pytest.raises(StoreContradicted, match=r"^This does not go with what is stored"),
+        ):
+            await engine.write(orphaned)
+    assert "foreign key" in str(logs[0]["exc_info"])
 
 
 async def test_server_that_does_not_come_back_is_a_clear_error(

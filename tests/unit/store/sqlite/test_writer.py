@@ -12,7 +12,7 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
-from roost.core.errors import Conflict, StoreClosed, StoreError, StoreUnavailable
+from roost.core.errors import Conflict, StoreClosed, StoreContradicted, StoreError, StoreUnavailable
 from roost.store import statements
 from roost.store.folder import DATABASE
 from roost.store.migrations import load
@@ -128,10 +128,20 @@ async def test_poisoned_operation_fails_alone(tmp_path: Path) -> None:
         )
         assert (first, fourth) == ("first", "fourth")
         assert isinstance(second, StoreError)
-        assert isinstance(third, StoreError)
+        assert isinstance(third, StoreContradicted)
         assert await engine.write(put("later")) == "later"
     keys = ["first", "malformed", "orphaned", "fourth", "later"]
     assert await reopened(tmp_path, keys) == ["first", "fourth", "later"]
+
+
+async def test_broken_constraint_is_told_in_words_and_logged_as_it_is(tmp_path: Path) -> None:
+    async with engine_in(tmp_path) as engine:
+        with (
+            capture_logs() as logs,
+            pytest.raises(StoreContradicted, match=r"^This does not go with what is stored"),
+        ):
+            await engine.write(orphaned)
+    assert "FOREIGN KEY" in str(logs[0]["exc_info"])
 
 
 async def test_cancelled_callers_operation_still_runs(

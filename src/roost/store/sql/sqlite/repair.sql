@@ -112,13 +112,15 @@ SET messages = (SELECT count(*) FROM messages WHERE session_number = sessions.nu
     epoch = max(epoch,
         coalesce((SELECT max(epoch) FROM epochs WHERE session_id = sessions.id), 0),
         coalesce((SELECT max(max(born), max(coalesce(gone, 0))) FROM messages
-                  WHERE session_number = sessions.number), 0)),
+                  WHERE session_number = sessions.number), 0),
+        coalesce((SELECT max(undone) FROM turns WHERE session_id = sessions.id), 0)),
     revision = max(revision, 1,
         coalesce((SELECT max(revision) FROM events WHERE session_id = sessions.id), 0),
+        coalesce((SELECT max(revision) FROM epochs WHERE session_id = sessions.id), 0),
         coalesce((SELECT max(revision) FROM messages WHERE session_number = sessions.number), 0)),
     token = max(token,
         coalesce((SELECT token FROM leases WHERE name = 'session:' || sessions.id), 0)),
     (input_tokens, output_tokens, cost, unpriced) = (
         SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),
             coalesce(sum(cost), 0), coalesce(sum(unpriced), 0)
-        FROM usage WHERE session_id = sessions.id);
+        FROM usage WHERE session_id = sessions.id AND user_id = sessions.user_id);

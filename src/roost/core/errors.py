@@ -58,6 +58,7 @@ RoostError
     ├── StoreDamaged        its integrity check fails
     ├── StoreFull           no room is left on the disk
     ├── StoreUnavailable    the operating system refused a read or a write
+    │   └── BytesMissing        those of an attachment are lost
     ├── StoreContradicted   a write does not go with what is stored
     ├── BackupFailed        it could not be copied
     └── StoreClosed
@@ -343,6 +344,11 @@ class StoreFull(StoreError):
 class StoreUnavailable(StoreError):
     """The store {path} could not be read or written: {detail}. Nothing of this request was
     confirmed; it is safe to try again."""
+
+
+class BytesMissing(StoreUnavailable):
+    """The bytes of the attachment {id} are missing in {path}. Whoever stores the same file again
+    brings them back."""
 
 
 class StoreContradicted(StoreError):

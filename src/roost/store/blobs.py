@@ -12,7 +12,14 @@ from typing import BinaryIO, Protocol
 
 import msgspec
 
-from roost.core.errors import DataFolderError, FilesFull, NotFound, StoreFull, StoreUnavailable
+from roost.core.errors import (
+    BytesMissing,
+    DataFolderError,
+    FilesFull,
+    NotFound,
+    StoreFull,
+    StoreUnavailable,
+)
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.folder import sync_folder
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
@@ -107,10 +114,8 @@ class BlobFiles:
                 while chunk := await asyncio.to_thread(file.read, CHUNK):
                     yield chunk
         except FileNotFoundError as error:
-            # A crash came between the row and the file, or somebody removed it. Putting the same
-            # bytes again heals it.
-            reason = f"the file of attachment {blob.id} is missing"
-            raise StoreUnavailable(reason, path=self.folder) from error
+            # A crash came between the row and the file, or somebody removed it.
+            raise BytesMissing(id=blob.id, path=self.folder) from error
         except OSError as error:
             raise _explain(error, self.folder) from error
 

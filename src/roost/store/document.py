@@ -163,7 +163,8 @@ class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """No credential is in here, nor anything of another session."""
+    """No credential is in here, nor anything of another session. The bytes of `missing` attachments
+    were lost before it was made."""
 
     format: Literal["roost-session"] = "roost-session"
     version: int = VERSION
@@ -174,6 +175,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     epochs: tuple[ExportedEpoch, ...] = ()
     usage: tuple[ExportedUsage, ...] = ()
     blobs: tuple[ExportedBlob, ...] = ()
+    missing: tuple[_BlobId, ...] = ()
 
 
 def encode(document: Document) -> bytes:

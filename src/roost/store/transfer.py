@@ -2,17 +2,18 @@
 
 import asyncio
 import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import BytesMissing, Conflict, InvalidInput
 from roost.core.events import SessionUpdated
 from roost.core.ids import BlobId, SessionId, UserId, derived_id
 from roost.core.sessions import Session
 from roost.core.signature import AgentConfig
-from roost.store.blobs import Blobs
+from roost.store.blobs import Blob, Blobs
 from roost.store.document import (
     Document,
     ExportedBlob,
@@ -33,6 +34,7 @@ from roost.store.operations import (
     Operation,
     Rows,
     SqlValue,
+    every,
     maybe,
     one,
     query,
@@ -41,7 +43,7 @@ from roost.store.operations import (
 )
 from roost.store.rows import messages_of
 from roost.store.sessions import load_session
-from roost.store.writes import name_blobs, record
+from roost.store.writes import name_stored_blobs, record
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -62,6 +64,10 @@ class _Owner(msgspec.Struct, frozen=True, array_like=True):
     deleted: bool
 
 
+class _Named(msgspec.Struct, frozen=True, array_like=True):
+    id: BlobId
+
+
 class Transfer:
     def __init__(self, engine: Engine, user: UserId, blobs: Blobs) -> None:
         self.engine = engine
@@ -78,15 +84,22 @@ class Transfer:
     async def export(self, session: SessionId) -> bytes:
         """Everything of a session, past epochs and attachments included, as JSON."""
         document = await self._document(session)
-        blobs: list[ExportedBlob] = []
-        for blob in await self._blobs.of_session(session):
-            data = await self._blobs.read_bytes(blob.id)
-            coded = await asyncio.to_thread(base64.b64encode, data)
-            blobs.append(
-                ExportedBlob(id=blob.id, media_type=blob.media_type, data=coded.decode("ascii"))
-            )
-        whole = msgspec.structs.replace(document, blobs=tuple(blobs))
+        blobs = [await self._blob(blob) for blob in await self._blobs.of_session(session)]
+        found = tuple([blob for blob in blobs if blob is not None])
+        lost = set(document.missing) - {blob.id for blob in found}
+        whole = msgspec.structs.replace(document, blobs=found, missing=tuple(sorted(lost)))
         return await asyncio.to_thread(encode, whole)
+
+    async def _blob(self, blob: Blob) -> ExportedBlob | None:
+        """None if its bytes are lost: all else of the session is worth having without them."""
+        try:
+            data = await self._blobs.read_bytes(blob.id)
+        except BytesMissing:
+            return None
+        coded = await asyncio.to_thread(_coded, data, blob.id)
+        if coded is None:
+            return None
+        return ExportedBlob(id=blob.id, media_type=blob.media_type, data=coded)
 
     @reading
     def _document(self, session: SessionId) -> Operation[Document]:
@@ -118,6 +131,9 @@ class Transfer:
             usage=_objects(
                 (yield query("export_usage", user=self._user, session=session)), ExportedUsage
             ),
+            missing=tuple(
+                [row.id for row in every((yield query("blobs_named", session=session)), _Named)]
+            ),
         )
 
     async def load(self, text: bytes | bytearray, *, most: int | None = None) -> Imported:
@@ -148,7 +164,7 @@ class Transfer:
         ):
             for some in _slices(rows):
                 yield query(statement, user=self._user, session=session.id, rows=_flat(some))
-        yield from name_blobs(self._user, session.id, named)
+        yield from name_stored_blobs(self._user, session.id, named)
         yield query("recount", session=session.id)
         yield query("recount_usage", user=self._user, session=session.id)
         yield from record(session.id, session.revision + 1, SessionUpdated(("imported",)))
@@ -209,6 +225,13 @@ class Transfer:
             active_at=session.active_at,
             ended_at=session.ended_at,
         )
+
+
+def _coded(data: bytes, blob: BlobId) -> str | None:
+    """None if they are not those that were stored: nobody would take them in."""
+    if hashlib.sha256(data).hexdigest() != blob:
+        return None
+    return base64.b64encode(data).decode("ascii")
 
 
 def _outward(config: AgentConfig | None) -> ExportedConfig | None:

@@ -244,10 +244,21 @@ def insert(
 
 def name_blobs(user: UserId, session: SessionId, blobs: set[BlobId]) -> Operation[None]:
     """Tie blobs to the session that names them. They must be stored, by this user, beforehand."""
+    named = yield from name_stored_blobs(user, session, blobs)
+    if lost := sorted(blobs - named):
+        raise InvalidInput(f"The attachment {lost[0]} is not stored here. Upload it first.")
+
+
+def name_stored_blobs(
+    user: UserId, session: SessionId, blobs: set[BlobId]
+) -> Operation[set[BlobId]]:
+    """The same, without those that are not stored; returned are the others."""
+    named: set[BlobId] = set()
     for blob in sorted(blobs):
-        if not (yield query("touch_blob", user=user, blob=blob)):
-            raise InvalidInput(f"The attachment {blob} is not stored here. Upload it first.")
-        yield query("name_blob", session=session, blob=blob)
+        if (yield query("touch_blob", user=user, blob=blob)):
+            yield query("name_blob", session=session, blob=blob)
+            named.add(blob)
+    return named
 
 
 def add_usage(

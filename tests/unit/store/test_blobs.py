@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import FilesFull, NotFound, StoreUnavailable
+from roost.core.errors import BytesMissing, FilesFull, NotFound, StoreUnavailable
 from roost.core.ids import BlobId, SessionId
 from roost.core.messages import FilePart
 from roost.store.blobs import Blob
@@ -92,7 +92,7 @@ async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> Non
 async def test_missing_file_is_a_clear_error(ada: Driver, folder: Path) -> None:
     blob = await ada.blobs.put_bytes(b"owl", "text/plain")
     files(folder)[0].unlink()
-    with pytest.raises(StoreUnavailable, match=f"the file of attachment {blob.id} is missing"):
+    with pytest.raises(BytesMissing, match=f"bytes of the attachment {blob.id} are missing"):
         await ada.blobs.read_bytes(blob.id)
     await ada.blobs.put_bytes(b"owl", "text/plain")
     assert await ada.blobs.read_bytes(blob.id) == b"owl"

@@ -3,16 +3,17 @@
 import asyncio
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import pytest
 from msgspec.structs import replace
 
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
-from roost.core.ids import SessionId, new_message_id, new_tool_call_id
+from roost.core.ids import BlobId, SessionId, new_message_id, new_tool_call_id
 from roost.core.messages import (
     Draft,
     FilePart,
@@ -23,9 +24,19 @@ from roost.core.messages import (
 )
 from roost.core.turns import Step
 from roost.core.usage import Usage
+from roost.store.folder import BLOBS
 from roost.store.sessions import SessionPatch
 from roost.testing.clock import FakeClock
-from tests.store_driver import CONFIG, PROMPT, Driver, eventually, new_session, new_turn
+from tests.store_driver import (
+    CONFIG,
+    PROMPT,
+    Driver,
+    databases,
+    eventually,
+    new_session,
+    new_turn,
+)
+from tests.unit.store.tables import run_sql
 
 pytestmark = pytest.mark.both
 
@@ -242,6 +253,65 @@ async def test_attachment_of_a_queued_message_comes_along(ada: Driver, bob: Driv
     attached = FilePart(blob.id, blob.media_type, "x.txt", 1)
     await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
     imported = await bob.transfer.load(await ada.transfer.export(session))
+    assert [each.id for each in await bob.blobs.of_session(imported.session.id)] == [blob.id]
+
+
+async def lose_bytes(folder: Path, blob: BlobId) -> None:
+    if folder in databases:
+        await run_sql(folder, f"DELETE FROM blob_pieces WHERE blob_id = '{blob}'")
+    else:
+        (folder / BLOBS / blob[:2] / blob).unlink()
+
+
+async def lose_row(folder: Path, blob: BlobId) -> None:
+    """As a repair does that could not read it."""
+    await run_sql(folder, f"DELETE FROM blobs WHERE id = '{blob}'")
+
+
+@pytest.mark.parametrize("lose", [lose_bytes, lose_row])
+async def test_session_with_a_lost_attachment_is_exported_and_imported_without_it(
+    ada: Driver,
+    bob: Driver,
+    folder: Path,
+    lose: Callable[[Path, BlobId], Awaitable[None]],
+) -> None:
+    session = await ada.session()
+    kept, lost = [await ada.blobs.put_bytes(data, "text/plain") for data in (b"kept", b"lost")]
+    parts = tuple([FilePart(each.id, each.media_type, "x.txt", each.size) for each in (kept, lost)])
+    await ada.queue.submit(session, replace(new_turn(), parts=parts))
+    await lose(folder, lost.id)
+    document = await ada.transfer.export(session)
+    assert json.loads(document)["missing"] == [lost.id]
+    imported = await bob.transfer.load(document)
+    assert [each.id for each in await bob.blobs.of_session(imported.session.id)] == [kept.id]
+    assert (await bob.turns.of(imported.session.id))[0].parts == parts
+
+
+@pytest.mark.sqlite("there the bytes are in a file that anyone may cut off")
+async def test_attachment_whose_bytes_are_others_is_as_good_as_lost(
+    ada: Driver, bob: Driver, folder: Path
+) -> None:
+    session = await ada.session()
+    blob = await ada.blobs.put_bytes(b"whole", "text/plain")
+    attached = FilePart(blob.id, blob.media_type, "x.txt", blob.size)
+    await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
+    (folder / BLOBS / blob.id[:2] / blob.id).write_bytes(b"who")
+    document = await ada.transfer.export(session)
+    assert json.loads(document)["missing"] == [blob.id]
+    assert (await bob.transfer.load(document)).created
+
+
+async def test_lost_attachment_is_named_by_an_import_where_it_is_stored(
+    ada: Driver, bob: Driver, folder: Path
+) -> None:
+    session = await ada.session()
+    blob = await ada.blobs.put_bytes(b"lost", "text/plain")
+    attached = FilePart(blob.id, blob.media_type, "x.txt", blob.size)
+    await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
+    await lose_bytes(folder, blob.id)
+    document = await ada.transfer.export(session)
+    await bob.blobs.put_bytes(b"lost", "text/plain")
+    imported = await bob.transfer.load(document)
     assert [each.id for each in await bob.blobs.of_session(imported.session.id)] == [blob.id]
 
 
@@ -556,7 +626,7 @@ async def test_long_work_on_a_document_is_not_done_on_the_event_loop(
     threads = Threads()
     asyncio.get_running_loop().set_default_executor(threads)
     await bob.transfer.load(await ada.transfer.export(rich))
-    assert threads.ran >= {"b64encode", "encode", "unpack"}
+    assert threads.ran >= {"_coded", "encode", "unpack"}
 
 
 async def test_export_of_an_unknown_session_is_not_found(ada: Driver) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from roost.core.errors import StoreUnavailable
+from roost.core.errors import BytesMissing
 from roost.core.ids import BlobId
 from roost.store.blobs import CHUNK, Blob, Draft, write_draft
 from roost.store.operations import Engine, Operation, maybe, query
@@ -45,8 +45,7 @@ class BlobRows:
         for number in range(-(-blob.size // CHUNK)):
             piece = await engine.read(lambda number=number: _piece(blob.id, number))
             if piece is None:
-                reason = f"the bytes of attachment {blob.id} are missing"
-                raise StoreUnavailable(reason, path="in PostgreSQL")
+                raise BytesMissing(id=blob.id, path="PostgreSQL")
             yield piece.data
 
     def forget(self, blob: BlobId) -> Operation[None]:

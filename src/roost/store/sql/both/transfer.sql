@@ -23,6 +23,9 @@ SELECT source, provider, model, calls, input_tokens, cached_tokens, cache_write_
     reasoning_tokens, cost, unpriced, at
 FROM usage WHERE session_id = :session AND user_id = :user ORDER BY source, provider, model, at;
 
+-- name: blobs_named
+SELECT blob_id FROM session_blobs WHERE session_id = :session;
+
 -- name: session_by_id
 SELECT user_id, deleted_at IS NOT NULL FROM sessions WHERE id = :session;
 

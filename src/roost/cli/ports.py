@@ -28,11 +28,11 @@ from roost.core.users import Caps, Profile, User, UserRole
 from roost.llm.providers import Answerer
 from roost.runtime.contacts import Undelivered
 from roost.runtime.switchboard import Known
+from roost.store.imports import Imported
 from roost.store.memory import GivenUp, MemoryStatus
 from roost.store.pairings import Pairing
 from roost.store.search import Hit
 from roost.store.sessions import ListCursor, SessionFilter, SessionPatch
-from roost.store.transfer import Imported
 from roost.store.usage import Used, UsedOnDay
 
 

@@ -5,7 +5,7 @@ import msgspec
 from roost.client.connection import LONG, Ask, Connection, path
 from roost.client.wire import SentSession
 from roost.core.ids import SessionId
-from roost.store.transfer import Imported
+from roost.store.imports import Imported
 
 
 class _Imported(msgspec.Struct, frozen=True):

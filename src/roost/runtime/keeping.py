@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.runtime.parts import Parts
 from roost.store.blobs import MEGABYTE, Blob
-from roost.store.transfer import Imported
+from roost.store.imports import Imported
 
 
 class Keeping:

@@ -200,11 +200,12 @@ _HEADER = ("format", "version")
 
 class Unpacked(NamedTuple):
     """A document fit to be imported. `named` are the attachments that its messages and turns name,
-    `blobs` the media type and bytes of those that it brings along."""
+    `blobs` the media type and bytes of those that it brings along, `mark` tells it from others."""
 
     document: Document
     named: set[BlobId]
     blobs: list[tuple[str, bytes]]
+    mark: str
 
 
 def unpack(text: bytes | bytearray) -> Unpacked:
@@ -218,7 +219,8 @@ def unpack(text: bytes | bytearray) -> Unpacked:
         raise InvalidInput("This is not an export of a Roost session: too deep.") from error
     _check(document)
     blobs = [(blob.media_type, _blob_bytes(blob)) for blob in document.blobs]
-    return Unpacked(msgspec.structs.replace(document, blobs=()), named, blobs)
+    mark = f"import/{hashlib.sha256(text).hexdigest()}"
+    return Unpacked(msgspec.structs.replace(document, blobs=()), named, blobs, mark)
 
 
 def _decode(text: bytes | bytearray) -> Document:

@@ -1,17 +1,14 @@
-"""Sessions out of a store and into one: export as JSON or Markdown, import once."""
+"""Sessions as files: out of a store as JSON or Markdown, and into one."""
 
 import asyncio
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from roost.core.errors import BytesMissing, Conflict, InvalidInput
-from roost.core.events import SessionUpdated
-from roost.core.ids import BlobId, SessionId, UserId, derived_id
-from roost.core.sessions import Session
+from roost.core.errors import BytesMissing
+from roost.core.ids import BlobId, SessionId, UserId
 from roost.core.signature import AgentConfig
 from roost.store.blobs import Blob, Blobs
 from roost.store.document import (
@@ -25,9 +22,9 @@ from roost.store.document import (
     ExportedTurn,
     ExportedUsage,
     encode,
-    renamed,
     unpack,
 )
+from roost.store.imports import Imported, Imports
 from roost.store.markdown import markdown
 from roost.store.operations import (
     Engine,
@@ -35,33 +32,13 @@ from roost.store.operations import (
     Rows,
     SqlValue,
     every,
-    maybe,
-    one,
     query,
     reading,
-    writing,
 )
 from roost.store.rows import messages_of
 from roost.store.sessions import load_session
-from roost.store.writes import name_stored_blobs, record
 
 S = TypeVar("S", bound=msgspec.Struct)
-
-_LONG = (str, bytes, msgspec.Raw)
-_ROW, _SLICE = 200, 1 << 19
-"""What a row takes besides its texts, and how much is put into one statement."""
-
-
-class Imported(msgspec.Struct, frozen=True):
-    """`created` is false if the session was here already, with everything the document has."""
-
-    session: Session
-    created: bool
-
-
-class _Owner(msgspec.Struct, frozen=True, array_like=True):
-    user: UserId
-    deleted: bool
 
 
 class _Named(msgspec.Struct, frozen=True, array_like=True):
@@ -73,6 +50,7 @@ class Transfer:
         self.engine = engine
         self._user = user
         self._blobs = blobs
+        self._imports = Imports(engine, user)
 
     @reading
     def markdown(self, session: SessionId) -> Operation[str]:
@@ -140,91 +118,10 @@ class Transfer:
         """Take a document in. Again, it changes nothing; and if another user of this store has the
         session, this one gets it under ids of its own. `most` is what this user's attachments may
         take with those that it brings."""
-        document, named, blobs = await asyncio.to_thread(unpack, text)
-        for media_type, data in blobs:
+        found = await asyncio.to_thread(unpack, text)
+        for media_type, data in found.blobs:
             await self._blobs.put_bytes(data, media_type, most=most)
-        return await self._insert(document, named)
-
-    @writing
-    def _insert(self, document: Document, named: set[BlobId]) -> Operation[Imported]:
-        document = yield from self._as_own(document)
-        session = document.session
-        owner = yield from self._owner(session.id)
-        if owner is not None:
-            yield from self._check_same(document, owner)
-            return Imported((yield from load_session(self._user, session.id)), created=False)
-        yield from self._check_free(document)
-        yield from self._insert_session(session)
-        for statement, rows in (
-            ("import_messages", document.messages),
-            ("import_turns", document.turns),
-            ("import_tool_calls", document.tool_calls),
-            ("import_epochs", document.epochs),
-            ("import_usage", document.usage),
-        ):
-            for some in _slices(rows):
-                yield query(statement, user=self._user, session=session.id, rows=_flat(some))
-        yield from name_stored_blobs(self._user, session.id, named)
-        yield query("recount", session=session.id)
-        yield query("recount_usage", user=self._user, session=session.id)
-        yield from record(session.id, session.revision + 1, SessionUpdated(("imported",)))
-        return Imported((yield from load_session(self._user, session.id)), created=True)
-
-    def _as_own(self, document: Document) -> Operation[Document]:
-        """Under ids of this user's own, if those in it are another's or were, as what they used
-        tells, or if it is here under the others already."""
-        session = document.session.id
-        other = derived_id(session, self._user)
-        if (yield query("is_foreign", user=self._user, session=session, other=other)):
-            return renamed(document, self._user)
-        return document
-
-    def _owner(self, session: SessionId) -> Operation[_Owner | None]:
-        return maybe((yield query("session_by_id", session=session)), _Owner)
-
-    def _check_same(self, document: Document, owner: _Owner) -> Operation[None]:
-        session = document.session.id
-        if owner.deleted:
-            raise Conflict(f"Session {session} was just deleted. Try again in a few minutes.")
-        ids = msgspec.json.encode([message.id for message in document.messages]).decode()
-        stored = one((yield query("count_stored", session=session, ids=ids)), int)
-        if stored != len(document.messages):
-            raise Conflict(
-                f"Session {session} is here already, and differs from this export. Delete it first "
-                "to have the exported one."
-            )
-
-    def _check_free(self, document: Document) -> Operation[None]:
-        ids = [item.id for item in (*document.messages, *document.turns)]
-        if rows := (yield query("taken_ids", ids=msgspec.json.encode(ids).decode())):
-            raise InvalidInput(f"The id {rows[0][0]} in this export is taken by another session.")
-
-    def _insert_session(self, session: ExportedSession) -> Operation[None]:
-        parent = session.parent
-        if parent is not None and not (
-            yield query("session_is_there", user=self._user, session=parent.session)
-        ):
-            parent = None
-        # Not its configuration: a document must not choose where this user's credentials are sent.
-        yield query(
-            "import_session",
-            session=session.id,
-            user=self._user,
-            origin=session.origin,
-            title=session.title,
-            title_by=session.title_by,
-            pinned=session.pinned,
-            archived=session.archived,
-            project=session.project,
-            parent=None if parent is None else msgspec.json.encode(parent).decode(),
-            parent_kind=None if parent is None else parent.kind,
-            revision=session.revision + 1,
-            epoch=session.epoch,
-            head=session.head,
-            created_at=session.created_at,
-            active_at=session.active_at,
-            ended_at=session.ended_at,
-        )
+        return await self._imports.take_in(found._replace(blobs=[]))
 
 
 def _coded(data: bytes, blob: BlobId) -> str | None:
@@ -259,32 +156,3 @@ def _objects(rows: Rows, shape: type[S]) -> tuple[S, ...]:
         shape(**{f.name: value(v, f.type) for f, v in zip(fields, row, strict=True)})
         for row in rows
     )
-
-
-def _slices(objects: Sequence[msgspec.Struct]) -> Iterator[list[msgspec.Struct]]:
-    """Each of them is encoded at once, and meanwhile no other thread runs."""
-    some: list[msgspec.Struct] = []
-    size = 0
-    for item in objects:
-        some.append(item)
-        size += _ROW + sum(
-            [len(value) for value in msgspec.structs.astuple(item) if isinstance(value, _LONG)]
-        )
-        if size > _SLICE:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
-
-
-def _flat(objects: Sequence[msgspec.Struct]) -> str:
-    """Structs as a JSON list of lists, for one statement to insert; raw JSON goes in as text."""
-    return msgspec.json.encode(
-        [
-            [
-                bytes(value).decode() if isinstance(value, msgspec.Raw) else value
-                for value in msgspec.structs.astuple(item)
-            ]
-            for item in objects
-        ]
-    ).decode()

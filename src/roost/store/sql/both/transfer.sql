@@ -35,10 +35,30 @@ SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = :session AND user_i
     AND (EXISTS (SELECT 1 FROM sessions WHERE id = :session OR (id = :other AND user_id = :user))
          OR EXISTS (SELECT 1 FROM usage WHERE session_id = :session AND user_id <> :user));
 
+-- name: import_standing
+SELECT user_id, deleted_at IS NOT NULL, signature FROM sessions WHERE id = :session;
+
 -- The session may have been here before, and its writers may not know that it was deleted: the token
 -- begins where none of theirs can be.
 -- name: import_session
 INSERT INTO sessions (id, user_id, origin, title, title_by, pinned, archived, project, parent,
-    parent_kind, token, revision, epoch, head, created_at, active_at, ended_at)
+    parent_kind, signature, token, revision, epoch, head, created_at, active_at, ended_at, deleted_at)
 VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :project, :parent,
-    :parent_kind, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at);
+    :parent_kind, :mark, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at, :now)
+ON CONFLICT (id) DO NOTHING;
+
+-- The purge comes a minute after the last time.
+-- name: hold_import
+UPDATE sessions SET deleted_at = :now
+WHERE id = :session AND user_id = :user AND deleted_at IS NOT NULL AND signature = :mark
+  AND NOT EXISTS (SELECT 1 FROM settings WHERE user_id = '' AND key = 'removed/' || :user)
+RETURNING 1;
+
+-- name: count_imported
+SELECT (SELECT count(*) FROM message_rows WHERE session_id = :session),
+    (SELECT count(*) FROM turns WHERE session_id = :session),
+    (SELECT count(*) FROM tool_calls WHERE session_id = :session),
+    (SELECT count(*) FROM epochs WHERE session_id = :session);
+
+-- name: publish_import
+UPDATE sessions SET deleted_at = NULL, signature = NULL WHERE id = :session;

@@ -1,13 +1,14 @@
--- Columns stand in the order of the structs in document.py.
+-- Columns stand in the order of the structs in document.py. Rows that are there already were inserted by
+-- an import of the same document.
 
 -- name: count_stored
 SELECT count(*) FROM message_rows
 WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: taken_ids
-SELECT id FROM messages WHERE id IN (SELECT value FROM json_each(:ids))
+SELECT id FROM message_rows WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id <> :session
 UNION ALL
-SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(:ids))
+SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id <> :session
 LIMIT 1;
 
 -- name: import_messages
@@ -15,7 +16,9 @@ INSERT INTO messages (session_number, id, role, parts, turn_id, partial, pinned,
     gone, created_at)
 SELECT (SELECT number FROM sessions WHERE id = :session), value ->> 0, value ->> 1, value ->> 2,
     value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
-FROM json_each(:rows);
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT DO NOTHING;
 
 -- Nothing goes on by itself after an import: what was under way stopped short, what waited is gone.
 -- name: import_turns
@@ -27,7 +30,9 @@ SELECT :session, value ->> 0,
     value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, x'', value ->> 7, value ->> 8,
     value ->> 9, value ->> 10, value ->> 11, 1, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
     value ->> 16
-FROM json_each(:rows);
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT DO NOTHING;
 
 -- name: import_tool_calls
 INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, started_at, ended_at)
@@ -35,12 +40,16 @@ SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
     CASE value ->> 5 WHEN 'running' THEN 'unknown' WHEN 'requested' THEN 'cancelled'
         WHEN 'waiting' THEN 'cancelled' ELSE value ->> 5 END,
     value ->> 6, value ->> 7
-FROM json_each(:rows);
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT DO NOTHING;
 
 -- name: import_epochs
 INSERT INTO epochs (session_id, epoch, kind, revision, detail, created_at)
 SELECT :session, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
-FROM json_each(:rows);
+FROM json_each(:rows)
+WHERE true
+ON CONFLICT DO NOTHING;
 
 -- What was used stays counted when its session is deleted, so it may be here already.
 -- name: import_usage

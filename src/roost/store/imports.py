@@ -1,0 +1,236 @@
+"""Documents into a store: in slices, and nobody sees a session before all of it is there."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.events import SessionUpdated
+from roost.core.ids import SessionId, UserId, derived_id
+from roost.core.sessions import Session
+from roost.store.document import Document, ExportedSession, Unpacked, renamed
+from roost.store.operations import Engine, Operation, maybe, one, query, reading, writing
+from roost.store.sessions import load_session
+from roost.store.writes import name_stored_blobs, record
+
+_LONG = (str, bytes, msgspec.Raw)
+_ROW, _SLICE = 200, 1 << 19
+"""What a row takes besides its texts, and how much is written at once."""
+
+_TRIES = 5
+"""Somebody else may import or delete the same session meanwhile, or purge what was begun."""
+
+Rows = Sequence[tuple[str, str]]
+"""Statements, and the rows that each of them inserts."""
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """`created` is false if the session was here already, with everything the document has."""
+
+    session: Session
+    created: bool
+
+
+class _Overtaken(Conflict):
+    """Session {id} was deleted or imported by somebody else meanwhile. Try again."""
+
+
+class _Standing(msgspec.Struct, frozen=True, array_like=True):
+    user: UserId
+    deleted: bool
+    mark: str | None
+
+
+class _Counts(msgspec.Struct, frozen=True, array_like=True):
+    messages: int
+    turns: int
+    tool_calls: int
+    epochs: int
+
+
+class Imports:
+    """Until it is complete a session stands there as if it were deleted, with the mark of its
+    document in place of a signature. So nobody sees it, what a crash leaves is purged like all that
+    is deleted, and whoever brings the same document goes on with it; each slice inserts what is not
+    there, and keeps the purge away for a minute."""
+
+    def __init__(self, engine: Engine, user: UserId) -> None:
+        self.engine = engine
+        self._user = user
+
+    async def take_in(self, found: Unpacked) -> Imported:
+        for _ in range(_TRIES - 1):
+            try:
+                return await self._try(found)
+            except _Overtaken:
+                continue
+        return await self._try(found)
+
+    async def _try(self, found: Unpacked) -> Imported:
+        found = await self._as_own(found)
+        session = found.document.session.id
+        if (here := await self._find(session, found)) is not None:
+            return Imported(here, created=False)
+        first = True
+        for part in _parts(found.document):
+            await self._write(session, found, await asyncio.to_thread(_encoded, part), first=first)
+            first = False
+        return Imported(await self._publish(session, found), created=True)
+
+    async def _as_own(self, found: Unpacked) -> Unpacked:
+        """Under ids of this user's own, if those in it are another's or were, as what they used
+        tells, or if it is here under the others already."""
+        if not await self._is_foreign(found.document.session.id):
+            return found
+        own = await asyncio.to_thread(renamed, found.document, self._user)
+        return found._replace(document=own)
+
+    @reading
+    def _is_foreign(self, session: SessionId) -> Operation[bool]:
+        other = derived_id(session, self._user)
+        return bool((yield query("is_foreign", user=self._user, session=session, other=other)))
+
+    @reading
+    def _find(self, session: SessionId, found: Unpacked) -> Operation[Session | None]:
+        """The session, if it is here. If not, it may be put here."""
+        if not (yield query("user_by_id", user=self._user)):
+            raise NotFound("user", self._user)
+        here = maybe((yield query("import_standing", session=session)), _Standing)
+        if here is not None and here.user != self._user:
+            raise _Overtaken(id=session)
+        if here is None or (here.deleted and here.mark == found.mark):
+            yield from self._check_free(found.document)
+            return None
+        if here.deleted:
+            raise Conflict(
+                f"Session {session} was just deleted, or another export of it is being imported. "
+                "Try again in a few minutes."
+            )
+        yield from self._check_same(found.document)
+        return (yield from load_session(self._user, session))
+
+    def _check_same(self, document: Document) -> Operation[None]:
+        session = document.session.id
+        ids = msgspec.json.encode([message.id for message in document.messages]).decode()
+        stored = one((yield query("count_stored", session=session, ids=ids)), int)
+        if stored != len(document.messages):
+            raise Conflict(
+                f"Session {session} is here already, and differs from this export. Delete it first "
+                "to have the exported one."
+            )
+
+    def _check_free(self, document: Document) -> Operation[None]:
+        session = document.session.id
+        ids = [item.id for item in (*document.messages, *document.turns)]
+        given = msgspec.json.encode(ids).decode()
+        if rows := (yield query("taken_ids", session=session, ids=given)):
+            raise InvalidInput(f"The id {rows[0][0]} in this export is taken by another session.")
+
+    @writing
+    def _write(
+        self, session: SessionId, found: Unpacked, rows: Rows, *, first: bool
+    ) -> Operation[None]:
+        if first:
+            yield from self._insert_session(found.document.session, found.mark)
+        yield from self._hold(session, found.mark)
+        for statement, values in rows:
+            yield query(statement, user=self._user, session=session, rows=values)
+
+    def _hold(self, session: SessionId, mark: str) -> Operation[None]:
+        """Go on only with what was begun; a user who is removed meanwhile has nothing begun."""
+        if not (yield query("hold_import", session=session, user=self._user, mark=mark)):
+            raise _Overtaken(id=session)
+
+    @writing
+    def _publish(self, session: SessionId, found: Unpacked) -> Operation[Session]:
+        yield from self._hold(session, found.mark)
+        yield from self._check_complete(found.document)
+        yield from name_stored_blobs(self._user, session, found.named)
+        yield query("recount", session=session)
+        yield query("recount_usage", user=self._user, session=session)
+        yield query("publish_import", session=session)
+        revision = found.document.session.revision + 1
+        yield from record(session, revision, SessionUpdated(("imported",)))
+        return (yield from load_session(self._user, session))
+
+    def _check_complete(self, document: Document) -> Operation[None]:
+        """Whoever stood still for a minute may have lost some of it to the purge."""
+        counts = one((yield query("count_imported", session=document.session.id)), _Counts)
+        lists = (document.messages, document.turns, document.tool_calls, document.epochs)
+        if counts != _Counts(*map(len, lists)):
+            raise _Overtaken(id=document.session.id)
+
+    def _insert_session(self, session: ExportedSession, mark: str) -> Operation[None]:
+        parent = session.parent
+        if parent is not None and not (
+            yield query("session_is_there", user=self._user, session=parent.session)
+        ):
+            parent = None
+        # Not its configuration: a document must not choose where this user's credentials are sent.
+        yield query(
+            "import_session",
+            session=session.id,
+            user=self._user,
+            origin=session.origin,
+            title=session.title,
+            title_by=session.title_by,
+            pinned=session.pinned,
+            archived=session.archived,
+            project=session.project,
+            parent=None if parent is None else msgspec.json.encode(parent).decode(),
+            parent_kind=None if parent is None else parent.kind,
+            mark=mark,
+            revision=session.revision + 1,
+            epoch=session.epoch,
+            head=session.head,
+            created_at=session.created_at,
+            active_at=session.active_at,
+            ended_at=session.ended_at,
+        )
+
+
+_Part = dict[str, list[msgspec.Struct]]
+"""Statements, and what each of them inserts."""
+
+
+def _parts(document: Document) -> Iterator[_Part]:
+    """Each is written at once, and meanwhile nobody else writes."""
+    part: _Part = {}
+    size = 0
+    for statement, objects in (
+        ("import_messages", document.messages),
+        ("import_turns", document.turns),
+        ("import_tool_calls", document.tool_calls),
+        ("import_epochs", document.epochs),
+        ("import_usage", document.usage),
+    ):
+        for item in objects:
+            part.setdefault(statement, []).append(item)
+            size += _size(item)
+            if size > _SLICE:
+                yield part
+                part, size = {}, 0
+    yield part
+
+
+def _size(item: msgspec.Struct) -> int:
+    values = msgspec.structs.astuple(item)
+    return _ROW + sum([len(value) for value in values if isinstance(value, _LONG)])
+
+
+def _encoded(part: _Part) -> Rows:
+    """Each list as a JSON list of lists, for one statement to insert; raw JSON goes in as text."""
+    return [(statement, _flat(objects)) for statement, objects in part.items()]
+
+
+def _flat(objects: Sequence[msgspec.Struct]) -> str:
+    return msgspec.json.encode(
+        [
+            [
+                bytes(value).decode() if isinstance(value, msgspec.Raw) else value
+                for value in msgspec.structs.astuple(item)
+            ]
+            for item in objects
+        ]
+    ).decode()

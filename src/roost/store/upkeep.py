@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from roost.core.ids import BlobId, SessionId
+from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.blobs import BlobBytes
 from roost.store.operations import Engine, Operation, every, maybe, one, query
 from roost.store.removal import purge_memory, purge_user, removed_users
@@ -92,14 +92,14 @@ def purge_slice() -> Operation[bool]:
         # Numbers at the end may be given out again: those must be indexed again too.
         yield query("rewind_index")
         return True
-    if (yield query("purge_events", session=session)):
-        return True
     for statement in _PURGE:
-        yield query(statement, session=session)
+        if (yield query(statement, session=session)):
+            break
     return True
 
 
 _PURGE = (
+    "purge_events",
     "purge_streams",
     "purge_tool_calls",
     "purge_approvals",
@@ -116,14 +116,19 @@ _PURGE = (
     "purge_lease",
     "purge_session",
 )
+"""In the order in which rows name one another."""
 
 
 class _Seq(msgspec.Struct, frozen=True, array_like=True):
     seq: int
 
 
-class _Blob(msgspec.Struct, frozen=True, array_like=True):
+class _Blob(msgspec.Struct, frozen=True, array_like=True, order=True):
+    user: UserId
     id: BlobId
+
+
+_FIRST = _Blob(UserId(""), BlobId(""))
 
 
 class _Pages(msgspec.Struct, frozen=True, array_like=True):
@@ -182,20 +187,36 @@ class Upkeep:
         return total
 
     async def _forget_blobs(self, keep: float) -> int:
-        def forget() -> Operation[list[BlobId]]:
-            rows = yield query("forget_blobs", keep=round(keep * 1000))
-            # In one order on all servers: each of them may be locked until the end.
-            blobs = sorted([row.id for row in every(rows, _Blob)])
-            for blob in blobs:
-                yield from self._bytes.forget(blob)
-            return blobs
-
-        total = 0
-        while gone := await self._engine.write(forget):
+        """In a round through all of them, a window at a time."""
+        total, after = 0, _FIRST
+        while end := await self._engine.read(partial(_end_of_window, after)):
+            gone = await self._engine.write(partial(self._forget_some, keep, after, end))
             total += len(gone)
             for blob in gone:
-                await self._bytes.remove_unnamed(self._engine, blob)
+                await self._bytes.remove_unnamed(self._engine, blob.id)
+            # There may be more of them in the same window.
+            after = max(gone, default=end)
         return total
+
+    def _forget_some(self, keep: float, after: _Blob, end: _Blob) -> Operation[list[_Blob]]:
+        rows = yield query(
+            "forget_blobs",
+            keep=round(keep * 1000),
+            after_user=after.user,
+            after_blob=after.id,
+            end_user=end.user,
+            end_blob=end.id,
+        )
+        gone = every(rows, _Blob)
+        # In one order on all servers: each of them may be locked until the end.
+        for blob in sorted({each.id for each in gone}):
+            yield from self._bytes.forget(blob)
+        return gone
+
+
+def _end_of_window(after: _Blob) -> Operation[_Blob | None]:
+    rows = yield query("end_of_blob_window", after_user=after.user, after_blob=after.id)
+    return maybe(rows, _Blob)
 
 
 def _counted(statement: str, keep: int) -> Callable[[], Operation[int]]:

@@ -123,6 +123,24 @@ async def test_blob_that_no_session_names_is_forgotten_after_a_day(
     assert set(await stored(folder)) == {named.id, fresh.id}
 
 
+async def test_blobs_to_forget_are_found_among_any_number_that_are_named(
+    ada: Driver, bob: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    rows = ", ".join(
+        [
+            f"('{who.user.id}', '{number:064}', 'text/plain', 1, 1)"
+            for who in (ada, bob)
+            for number in range(1_300)
+        ]
+    )
+    names = ", ".join([f"('{session}', '{number:064}')" for number in range(1_300) if number % 100])
+    await run_sql(folder, f"INSERT INTO blobs VALUES {rows}")
+    await run_sql(folder, f"INSERT INTO session_blobs VALUES {names}")
+    clock.advance(2 * DAY)
+    assert (await ada.store.upkeep.run()).blobs == 13 + 1_300
+    assert len(await run_sql(folder, "SELECT id FROM blobs")) == 1_300 - 13
+
+
 @pytest.mark.postgres
 async def test_bytes_are_forgotten_with_the_row_that_names_them(
     ada: Driver, folder: Path, clock: FakeClock

@@ -1,17 +1,19 @@
 """Upkeep: what serves only repeats and resuming goes in time, what is deleted goes for good."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from roost.core.approvals import Rule
 from roost.core.errors import NotFound
-from roost.core.ids import SessionId, new_rule_id, new_schedule_id
+from roost.core.ids import SessionId, new_rule_id, new_schedule_id, new_tool_call_id, new_turn_id
 from roost.core.outbound import StoredPiece
 from roost.core.schedules import NewSchedule, When
 from roost.core.turns import OutboxEntry
+from roost.store.operations import Operation, query
 from roost.store.sessions import SessionPatch
-from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept
+from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept, purge_slice
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually, new_turn, open_any
 from tests.unit.store.tables import rows_naming, run_sql
@@ -56,6 +58,19 @@ async def test_events_go_from_the_old_end_up_to_the_first_young_one(
     young = await ada.history.since(session, 2_101)
     assert young.complete
     assert not (await ada.history.since(session, 2_100)).complete
+
+
+async def test_event_of_a_clock_that_was_ahead_keeps_nothing_alive(
+    ada: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    for number in range(3):
+        await ada.sessions.update(session, SessionPatch(title=str(number)))
+    ahead = f"UPDATE events SET at = at + {1000 * 365 * DAY:.0f}"
+    await run_sql(folder, f"{ahead} WHERE seq <= (SELECT min(seq) + 1 FROM events)")
+    clock.advance(30 * DAY + 1)
+    await ada.sessions.update(session, SessionPatch(title="young"))
+    assert (await ada.store.upkeep.run()).events == 4
+    assert (await ada.history.since(session, 4)).complete
 
 
 async def turns_with_deltas(folder: Path) -> dict[str, int]:
@@ -185,6 +200,38 @@ async def test_what_a_deleted_session_said_to_channels_goes_with_it(
     assert await outbox.shown(run.turn, route) is None
     with pytest.raises(NotFound):
         await outbox.split("out_1", [StoredPiece("Secret")])
+
+
+async def test_long_session_is_purged_some_rows_at_a_time(
+    ada: Driver, bob: Driver, folder: Path, clock: FakeClock
+) -> None:
+    run = await ada.run()
+    await ada.call_tool(run)
+    await ada.end(run)
+    document = json.loads(await ada.transfer.export(run.session))
+    for name, id in (("turns", new_turn_id), ("tool_calls", new_tool_call_id)):
+        (first,) = document[name]
+        document[name] += [{**first, "id": id()} for _ in range(2_100)]
+    imported = await bob.transfer.load(json.dumps(document).encode())
+    session = imported.session.id
+
+    def purge() -> Operation[tuple[bool, int]]:
+        """Whether there was anything left, and how many rows it took."""
+        yield query("get_session", user=bob.user.id, session=session)  # nobody else purges it
+        (before,) = yield query("count_imported", session=session)
+        more = yield from purge_slice()
+        (after,) = yield query("count_imported", session=session)
+        return more, max([int(str(b)) - int(str(a)) for b, a in zip(before, after, strict=True)])
+
+    await bob.sessions.delete(session)
+    clock.advance(61)
+    taken: list[int] = []
+    more = True
+    while more:
+        more, rows = await ada.store.work.engine.write(purge)
+        taken.append(rows)
+    assert 0 < max(taken) <= 1000
+    assert await rows_naming(folder, session) == {}
 
 
 @pytest.mark.sqlite("its file shrinks; PostgreSQL vacuums by itself")

@@ -16,9 +16,8 @@ LARGE = (
 ALIASES = "s|m|t|e|d|c|n|a|l|o|f|g|v"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
-# After a repair everything is looked at once, and some of it when a user is removed; blobs are
-# looked through once a day, in slices; the ids that a branch is given get an index of their own on
-# the fly.
+# After a repair everything is looked at once, and some of it when a user is removed; the ids that a
+# branch is given get an index of their own on the fly.
 WHOLE = {
     "copy_messages",
     "copy_turns",
@@ -32,7 +31,6 @@ WHOLE = {
     "lost_blobs",
     "recount_all",
     "facts_to_index",
-    "forget_blobs",
     "facts_to_purge",
     "drop_entities",
     "drop_outbox",

@@ -17,3 +17,9 @@ INSERT INTO session_blobs (session_id, blob_id) VALUES (:session, :blob) ON CONF
 -- name: blob_is_stored
 -- locks: lock_blob
 SELECT 1 FROM blobs WHERE id = :blob LIMIT 1;
+
+-- name: end_of_blob_window
+SELECT user_id, id FROM (
+    SELECT user_id, id FROM blobs WHERE (user_id, id) > (:after_user, :after_blob)
+    ORDER BY user_id, id LIMIT 1000) AS found
+ORDER BY user_id DESC, id DESC LIMIT 1;

@@ -1,6 +1,7 @@
 -- name: messages_to_purge
 SELECT seq FROM message_rows WHERE session_id = :session LIMIT 200;
 
+-- Those that return rows are to be repeated until they return none: a long session has many.
 -- name: purge_events
 DELETE FROM events
 WHERE session_id = :session AND revision IN (
@@ -11,7 +12,10 @@ RETURNING 1;
 DELETE FROM streams WHERE session_id = :session;
 
 -- name: purge_tool_calls
-DELETE FROM tool_calls WHERE session_id = :session;
+DELETE FROM tool_calls
+WHERE session_id = :session AND id IN (
+    SELECT id FROM tool_calls WHERE session_id = :session LIMIT 1000)
+RETURNING 1;
 
 -- name: purge_approvals
 DELETE FROM approvals WHERE session_id = :session;
@@ -20,7 +24,9 @@ DELETE FROM approvals WHERE session_id = :session;
 DELETE FROM approval_rules WHERE session_id = :session;
 
 -- name: purge_turns
-DELETE FROM turns WHERE session_id = :session;
+DELETE FROM turns
+WHERE id IN (SELECT id FROM turns WHERE session_id = :session LIMIT 1000)
+RETURNING 1;
 
 -- name: purge_segments
 DELETE FROM memory_segments WHERE session_id = :session AND NOT (state = 'withdrawn' AND tries > 0);

@@ -35,11 +35,14 @@ SELECT 1 WHERE false;
 -- name: lock_outbox_of_session
 SELECT 1 FROM outbox WHERE session_id = :session ORDER BY id FOR UPDATE;
 
--- From the old end, up to the first that is young.
+-- From the old end, up to the first that is young. Those of a clock that was ahead say nothing: they go
+-- with what came after them.
 -- name: expire_events
-WITH oldest AS MATERIALIZED (SELECT seq, at FROM events WHERE seq > 0 ORDER BY seq LIMIT 2000)
+WITH oldest AS MATERIALIZED (
+    SELECT seq, at FROM events WHERE seq > 0 AND at <= :now ORDER BY seq LIMIT 2000)
 DELETE FROM events
-WHERE seq <= (SELECT max(seq) FROM oldest)
+WHERE seq <= (SELECT max(seq) FROM (SELECT seq FROM events WHERE seq > 0 ORDER BY seq LIMIT 2000) AS first)
+  AND seq <= (SELECT max(seq) FROM oldest)
   AND seq < coalesce((SELECT min(seq) FROM oldest WHERE at >= :now - :keep), 1::bigint << 62)
 RETURNING 1;
 

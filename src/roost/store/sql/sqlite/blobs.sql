@@ -14,8 +14,10 @@ ORDER BY b.id;
 DELETE FROM blobs
 WHERE (user_id, id) IN (
     SELECT b.user_id, b.id FROM blobs b
-    WHERE b.used_at < :now - :keep AND NOT EXISTS (
+    WHERE (b.user_id, b.id) > (:after_user, :after_blob)
+      AND (b.user_id, b.id) <= (:end_user, :end_blob)
+      AND b.used_at < :now - :keep AND NOT EXISTS (
         SELECT 1 FROM session_blobs n JOIN sessions s ON s.id = n.session_id
         WHERE n.blob_id = b.id AND s.user_id = b.user_id)
-    LIMIT 200)
-RETURNING id;
+    ORDER BY b.user_id, b.id LIMIT 200)
+RETURNING user_id, id;

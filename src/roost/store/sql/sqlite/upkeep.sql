@@ -30,11 +30,14 @@ DELETE FROM messages WHERE seq IN (SELECT value FROM json_each(:seqs));
 -- name: rewind_index
 UPDATE search_progress SET indexed = min(indexed, coalesce((SELECT max(seq) FROM messages), 0));
 
--- From the old end, up to the first that is young.
+-- From the old end, up to the first that is young. Those of a clock that was ahead say nothing: they go
+-- with what came after them.
 -- name: expire_events
-WITH oldest AS MATERIALIZED (SELECT seq, at FROM events WHERE seq > 0 ORDER BY seq LIMIT 2000)
+WITH oldest AS MATERIALIZED (
+    SELECT seq, at FROM events WHERE seq > 0 AND at <= :now ORDER BY seq LIMIT 2000)
 DELETE FROM events
-WHERE seq <= (SELECT max(seq) FROM oldest)
+WHERE seq <= (SELECT max(seq) FROM (SELECT seq FROM events WHERE seq > 0 ORDER BY seq LIMIT 2000) AS first)
+  AND seq <= (SELECT max(seq) FROM oldest)
   AND seq < coalesce((SELECT min(seq) FROM oldest WHERE at >= :now - :keep), 1 << 62)
 RETURNING 1;
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -184,14 +184,17 @@ class Blobs:
             await self.check_room(most)
         draft = await self._bytes.draft(chunks)
         blob = Blob(draft.id, media_type, draft.size)
+        await _undivided(self._keep(blob, draft, most))
+        faults.reach("blob.write.after")
+        return blob
+
+    async def _keep(self, blob: Blob, draft: Draft, most: int | None) -> None:
         try:
             await self._register(blob, draft, most)
         except BaseException:
             draft.path.unlink(missing_ok=True)
             raise
         await self._bytes.keep(draft)
-        faults.reach("blob.write.after")
-        return blob
 
     async def put_bytes(self, data: bytes, media_type: str, *, most: int | None = None) -> Blob:
         async def pieces() -> AsyncIterator[bytes]:
@@ -243,6 +246,17 @@ class Blobs:
 
     async def read_bytes(self, blob: BlobId) -> bytes:
         return b"".join([chunk async for chunk in self.read(blob)])
+
+
+async def _undivided(work: Coroutine[None, None, None]) -> None:
+    """To its end, also where the caller is cancelled, who waits for that: a row whose bytes were
+    let go would be taken for stored."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _explain(error: OSError, folder: Path) -> StoreFull | StoreUnavailable:

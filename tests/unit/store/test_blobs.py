@@ -14,10 +14,12 @@ from roost.core.ids import BlobId, SessionId
 from roost.core.messages import FilePart
 from roost.store.blobs import Blob
 from roost.store.folder import BLOBS
+from roost.store.sqlite.engine import SqliteEngine
 from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from roost.testing.faults import FaultError, failing
-from tests.store_driver import Driver, databases, new_turn
+from tests.faults.engines import Gate
+from tests.store_driver import Driver, databases, eventually, new_turn
 from tests.unit.store.tables import run_sql
 
 pytestmark = pytest.mark.both
@@ -76,6 +78,52 @@ async def test_upload_that_breaks_off_leaves_nothing(ada: Driver, folder: Path) 
     with pytest.raises(StoreUnavailable):
         await ada.blobs.put(broken(), "text/plain")
     assert await stored(folder) == []
+
+
+async def is_whole(who: Driver, data: bytes) -> bool:
+    """Whether it is there, with its bytes if it is."""
+    try:
+        await who.blobs.get(name_of(data))
+    except NotFound:
+        return False
+    assert await who.blobs.read_bytes(name_of(data)) == data
+    return True
+
+
+async def test_upload_that_is_cancelled_is_there_with_its_bytes_or_not_at_all(
+    ada: Driver, folder: Path
+) -> None:
+    whole: list[str] = []
+    for number in range(60):
+        data = f"owl {number}".encode()
+        putting = asyncio.create_task(ada.blobs.put_bytes(data, "text/plain"))
+        for _ in range(number):
+            await asyncio.sleep(0)
+        putting.cancel()
+        await asyncio.wait([putting])
+        whole += [name_of(data)] if await is_whole(ada, data) else []
+    assert sorted(await stored(folder)) == sorted(whole)
+
+
+@pytest.mark.sqlite("there one thread writes, which can be held")
+async def test_upload_that_is_cancelled_while_its_row_is_written_has_its_bytes(
+    ada: Driver,
+) -> None:
+    engine, gate = ada.store.work.engine, Gate()
+    assert isinstance(engine, SqliteEngine)
+    holding = await gate.close(engine)
+    putting = asyncio.create_task(ada.blobs.put_bytes(b"owl", "text/plain"))
+
+    async def is_waiting() -> bool:
+        return engine.figures.waiting > 0
+
+    await eventually(is_waiting)
+    putting.cancel()
+    gate.open()
+    with pytest.raises(asyncio.CancelledError):
+        await putting
+    await holding
+    assert await is_whole(ada, b"owl")
 
 
 async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> None:

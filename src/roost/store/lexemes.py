@@ -1,16 +1,15 @@
 """Words as PostgreSQL's tsvector has them: the same that FTS5 makes of a text, made here."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
+from roost.store.folding import fold
 from roost.store.words import Term, tokens_of
 
 Alternatives = list[str]
 """Words of which a message's scope has to have one."""
 
 _WORD = re.compile(r"[^\W_]+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
 _LONGEST = 200
 """Characters of a word that count; the server takes 2 KB."""
 _ROOM = 800_000
@@ -23,11 +22,7 @@ _NOTHING = "'='"
 
 def lexemes(text: str) -> list[str]:
     """The words of a text that `indexed` gave, without regard to case and accents."""
-    if text.isascii():
-        return [word[:_LONGEST] for word in _WORD.findall(text.lower())]
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    folded = unicodedata.normalize("NFC", plain.casefold())
-    return [word[:_LONGEST] for word in _WORD.findall(folded)]
+    return [word[:_LONGEST] for word in _WORD.findall(fold(text))]
 
 
 def vector(scope: str, text: str) -> str:

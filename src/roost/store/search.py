@@ -21,14 +21,8 @@ from roost.core.messages import (
 )
 from roost.store.lexemes import Alternatives, tsquery
 from roost.store.operations import Engine, Operation, every, one, query, reading
-from roost.store.words import (
-    Snippet,
-    indexed,
-    match_expression,
-    parse,
-    scope_word,
-    snippet,
-)
+from roost.store.snippets import Snippet, snippet
+from roost.store.words import indexed, match_expression, parse, scope_word
 
 log = structlog.get_logger()
 

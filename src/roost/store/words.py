@@ -1,4 +1,4 @@
-"""The words of a text and of a search, and where the one stands in the other.
+"""The words of a text and of a search.
 
 Scripts written without spaces (Chinese, Japanese) and Korean are cut into overlapping pairs of
 characters, so that any two neighbouring characters can be found. A run of n characters becomes its
@@ -8,19 +8,19 @@ n-1 pairs and its last character: 日本語 is 日本, 本語, 語.
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 
 import msgspec
 
 from roost.core.errors import InvalidInput
 
-_CJK = (
+CJK = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_RUN = re.compile(f"[{_CJK}]+")
+_RUN = re.compile(f"[{CJK}]+")
 _TERM = re.compile(r'"([^"]*)"?(\*?)|(\S+)')
-_PIECE = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+# An accent that makes no one character with its letter, as in ọ̀rọ̀, ends no word.
+_PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}](?:[^\W_{CJK}]|[\u0300-\u036f])*")
 _MOST_TERMS = 32
 _MOST_WORDS = 64
 
@@ -30,13 +30,6 @@ class Term(msgspec.Struct, frozen=True):
 
     pieces: tuple[str, ...]
     prefix: bool
-
-
-class Snippet(msgspec.Struct, frozen=True):
-    """Part of a text, with the ranges in it that were searched for."""
-
-    text: str
-    marks: tuple[tuple[int, int], ...]
 
 
 def indexed(text: str) -> str:
@@ -115,51 +108,3 @@ def tokens_of(term: Term) -> tuple[list[str], bool]:
     else:
         tokens.append(final)
     return tokens, prefix
-
-
-class _Fold(dict[int, str]):
-    """Folds one character to one (case, accents), so that positions stay what they are."""
-
-    def __missing__(self, code: int) -> str:
-        folded = unicodedata.normalize("NFKD", chr(code)).lower()[:1] or chr(code)
-        self[code] = folded
-        return folded
-
-
-_fold = _Fold()
-
-
-@lru_cache(maxsize=64)
-def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str]:
-    alternatives: list[str] = []
-    for term in terms:
-        pieces = [re.escape(piece.translate(_fold)) for piece in term.pieces]
-        first, final = term.pieces[0], term.pieces[-1]
-        body = r"[\W_]*".join(pieces)
-        start = "" if _RUN.match(first) else r"(?<![^\W_])"
-        end = "" if term.prefix or _RUN.match(final) else r"(?![^\W_])"
-        tail = r"[^\W_]*" if term.prefix and not _RUN.match(final) else ""
-        alternatives.append(f"{start}{body}{tail}{end}")
-    return re.compile("|".join(alternatives))
-
-
-def snippet(text: str, terms: list[Term], *, width: int = 160) -> Snippet:
-    """The part of a text around the first place where a term stands."""
-    pattern = _pattern(tuple(terms))
-    folded = text.translate(_fold)
-    first = pattern.search(folded)
-    start = max(0, first.start() - width // 4) if first else 0
-    start = _word_start(text, start)
-    shown = text[start : start + width]
-    marks = tuple(
-        [(hit.start(), hit.end()) for hit in pattern.finditer(folded[start : start + width])]
-    )
-    return Snippet(shown, marks)
-
-
-def _word_start(text: str, at: int) -> int:
-    """Move a cut to the next space, if one is near."""
-    if at == 0:
-        return 0
-    space = text.find(" ", at, at + 20)
-    return at if space < 0 else space + 1

@@ -1,5 +1,6 @@
 """Search: finds what was said, in every script, and only what is still to be found."""
 
+import random
 from functools import partial
 from pathlib import Path
 
@@ -7,13 +8,15 @@ import pytest
 
 from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId, new_message_id, new_tool_call_id
-from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart
+from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart, plain_text
 from roost.core.sessions import NewSession
 from roost.core.turns import Step
 from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
+from roost.store.snippets import snippet
+from roost.store.words import parse
 from roost.testing.clock import FakeClock
-from tests.store_driver import Driver, Run, eventually
+from tests.store_driver import Driver, Run, draft, eventually
 from tests.unit.store.tables import run_sql, session_of_messages
 
 pytestmark = pytest.mark.both
@@ -24,9 +27,11 @@ TEXTS = {
     "japanese": "私は日本語を話します。東京都に住んでいます",
     "chinese": "我们在北京大学学习中文",
     "korean": "나는 한국어를 공부합니다",
+    "bus": "バス・公園",
     "mixed": "Python日本語library v2.10 on 東京tower",
     "code": "def snake_case(value): return value['key-name']",
     "russian": "Ёлка и Сова",
+    "yoruba": "o\u0323\u0300ro\u0323\u0300 Yoru\u0300ba\u0301",
 }
 
 FINDS: list[tuple[str, list[str]]] = [
@@ -34,7 +39,7 @@ FINDS: list[tuple[str, list[str]]] = [
     ("OWLS", ["owls"]),
     ("owl", []),
     ("owl*", ["owls"]),
-    ("o*", ["owls", "mixed"]),
+    ("o*", ["owls", "mixed", "yoruba"]),
     ("owls trees", ["owls"]),
     ("owls 北京", []),
     ('"hollow trees"', ["owls"]),
@@ -50,6 +55,8 @@ FINDS: list[tuple[str, list[str]]] = [
     ("本語", ["japanese", "mixed"]),
     ("語日", []),
     ("日語", []),
+    ('"ス 公園"', []),
+    ("ス・公園", ["bus"]),
     ("語", ["japanese", "mixed"]),
     ("都", ["japanese"]),
     ("京都", ["japanese"]),
@@ -69,6 +76,8 @@ FINDS: list[tuple[str, list[str]]] = [
     ("snake_case", ["code"]),
     ("key-name", ["code"]),
     ("сова", ["russian"]),
+    ("Oro", ["yoruba"]),
+    ("o\u0323\u0300ro\u0323\u0300", ["yoruba"]),
     ("\uff30\uff59\uff54\uff48\uff4f\uff4e", ["mixed"]),
     ("AND", []),
     ("owls OR 北京", []),
@@ -107,6 +116,30 @@ async def test_hit_says_where_it_is_and_what_matched(
     assert (hit.role, hit.position, hit.created_at) == ("assistant", 2, clock.now())
     assert (hit.snippet.text, hit.snippet.marks) == ("Owls sleep in trees", ((14, 19),))
     assert question.id != hit.message
+
+
+def odd_texts(number: int, longest: int) -> list[str]:
+    """Of characters that become one with others, make pairs, and make none."""
+    chance = random.Random(number)  # noqa: S311 (reproducible, not secret)
+    letters = ["a", "é", "e\u0301", "e", "ﬁ", "…", "_", " ", " ", "日", "本", "・", "か", "が", "ﾞ"]
+    letters += ["か\u3099", "ｶﾞ", "한", "\u1112\u1161", "하"]
+    return ["".join(chance.choices(letters, k=chance.randint(1, longest))) for _ in range(number)]
+
+
+async def test_what_is_marked_is_what_the_index_finds(ada: Driver) -> None:
+    run: Run = await ada.run()
+    drafts = tuple(draft(words) for words in odd_texts(300, 9))
+    await ada.turns.append(run.session, run.token, run.turn, Step(messages=drafts))
+    await ada.indexed()
+    searches = [each for each in odd_texts(200, 3) if any(map(str.isalnum, each))]
+    for search in [*searches, *[f'"{each}"*' for each in searches]]:
+        terms = parse(search)
+        marked = {
+            d.id for d in drafts if all(snippet(plain_text(d.parts), [t]).marks for t in terms)
+        }
+        found = await ada.search(search, SearchFilter(role="assistant"), limit=100)
+        expected = [d.id for d in reversed(drafts) if d.id in marked][:100]
+        assert [hit.message for hit in found] == expected, search
 
 
 @pytest.mark.parametrize("search", ["", "  ", '"', "*", "?!"])

@@ -45,6 +45,34 @@ STATEMENTS = {
 }
 
 
+FOLDER = Path(statements.__file__).parent / "sql"
+FILES = [*sorted((FOLDER / "both").glob("*.sql")), *sorted((FOLDER / "sqlite").glob("*.sql"))]
+COMMENTED = re.compile(r"((?:^--(?! name:).*\n)+)-- name: (\w+)\n", re.MULTILINE)
+MADE = re.compile(r"INDEX (\w+) ON")
+NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
+NAMES_ALONE = re.compile(rf"\(({NAME.pattern}(?:, {NAME.pattern})*)\)")
+
+INDEXES = {
+    index
+    for migration in (FOLDER / "sqlite" / "migrations").glob("*.sql")
+    for index in MADE.findall(migration.read_text(encoding="utf-8"))
+}
+
+
+def named_in(comment: str) -> set[str]:
+    """Every index, and what stands in parentheses as one does: it may be none, or none any more."""
+    alone = ", ".join(NAMES_ALONE.findall(comment))
+    return INDEXES & set(NAME.findall(comment)) | set(NAME.findall(alone))
+
+
+SERVED = [
+    (name, index)
+    for file in FILES
+    for comment, name in COMMENTED.findall(file.read_text(encoding="utf-8"))
+    for index in sorted(named_in(comment.replace("\n-- ", " ")))
+]
+
+
 def plan(new_database: Path, name: str) -> list[str]:
     statement = STATEMENTS[name]
     connection = connect_reader(new_database)
@@ -64,6 +92,14 @@ def test_no_statement_walks_a_whole_table(new_database: Path, name: str) -> None
 def test_what_is_named_by_id_is_found_by_id(new_database: Path, name: str) -> None:
     """Those who watch a session read so at each of its revisions, however long it has grown."""
     assert "id=?)" in plan(new_database, name)[0]
+
+
+@pytest.mark.parametrize(("name", "index"), SERVED)
+def test_statement_is_served_by_the_index_that_its_comment_names(
+    new_database: Path, name: str, index: str
+) -> None:
+    steps = plan(new_database, name)
+    assert [step for step in steps if f" INDEX {index} " in f"{step} "], steps
 
 
 def test_claims_look_at_what_waits_and_at_nothing_else(new_database: Path) -> None:

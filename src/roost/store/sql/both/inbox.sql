@@ -27,11 +27,5 @@ UPDATE inbox SET handled_at = :now, turn_id = :turn, body = NULL
 WHERE channel = :channel AND external_id = :id AND handled_at IS NULL
 RETURNING 1;
 
--- The turn that a message became (inbox_messages).
--- name: turn_of_message
-SELECT turn_id FROM inbox
-WHERE channel = :channel AND route = :route AND message_id = :message AND turn_id IS NOT NULL
-ORDER BY arrival DESC LIMIT 1;
-
 -- name: count_inbox
 SELECT count(*) FROM inbox WHERE channel = :channel AND handled_at IS NULL;

@@ -29,10 +29,11 @@ UPDATE sessions SET ended_at = coalesce(ended_at, :now) WHERE id = :session;
 -- name: reopen_session
 UPDATE sessions SET ended_at = NULL WHERE id = :session AND ended_at IS NOT NULL RETURNING 1;
 
+-- Whose they are is asked of the few (sessions_children): asked of the view, it walks all that the user has.
 -- name: children_of
 SELECT *, :now FROM session_details
-WHERE id IN (SELECT id FROM sessions WHERE parent_id = :session AND parent_kind = 'subagent')
-  AND user_id = :user
+WHERE id IN (SELECT id FROM sessions
+             WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user)
 ORDER BY created_at, id;
 
 -- name: subagents_of

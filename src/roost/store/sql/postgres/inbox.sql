@@ -16,3 +16,9 @@ WITH RECURSIVE heads (route) AS (
 SELECT route FROM (SELECT route FROM heads LIMIT :limit) heads
 WHERE route IS NOT NULL
 ORDER BY route;
+
+-- The turn that a message became (inbox_messages).
+-- name: turn_of_message
+SELECT turn_id FROM inbox
+WHERE channel = :channel AND route = :route AND message_id = :message AND turn_id IS NOT NULL
+ORDER BY arrival DESC LIMIT 1;

@@ -40,7 +40,7 @@ tried AS (
 SELECT revision, epoch, head - :adds, :now - active_at, step, attempt, pg_current_xact_id()::text
 FROM raised, tried;
 
--- Apart, because it moves the session within sessions_recent.
+-- Apart, because it moves the session within an index.
 -- name: stir_session
 UPDATE sessions SET active_at = greatest(active_at, :now) WHERE id = :session;
 

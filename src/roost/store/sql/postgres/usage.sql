@@ -1,4 +1,4 @@
--- Usage is kept by day (usage_by), so that a sum since midnight is exact.
+-- Usage is kept by day, so that a sum since midnight is exact (usage_when).
 -- name: used_today
 SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint, coalesce(sum(cost), 0)::bigint
 FROM usage

@@ -11,3 +11,10 @@ WITH RECURSIVE heads (route) AS (
     LIMIT :limit
 )
 SELECT route FROM heads WHERE route IS NOT NULL;
+
+-- The turn that a message became (inbox_messages). The planner takes the order for worth more, and
+-- walks all that ever came on the channel.
+-- name: turn_of_message
+SELECT turn_id FROM inbox INDEXED BY inbox_messages
+WHERE channel = :channel AND route = :route AND message_id = :message AND turn_id IS NOT NULL
+ORDER BY arrival DESC LIMIT 1;

@@ -28,7 +28,7 @@ WHERE id = :session AND user_id = :user AND deleted_at IS NULL AND token = :toke
   AND EXISTS (SELECT 1 FROM streams WHERE turn_id = :turn AND session_id = :session)
 RETURNING revision, epoch, head - :adds, :now - active_at, step, attempt;
 
--- Apart, because it moves the session within sessions_recent.
+-- Apart, because it moves the session within an index.
 -- name: stir_session
 UPDATE sessions SET active_at = max(active_at, :now) WHERE id = :session;
 

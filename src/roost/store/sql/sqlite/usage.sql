@@ -1,4 +1,4 @@
--- Usage is kept by day (usage_by), so that a sum since midnight is exact.
+-- Usage is kept by day, so that a sum since midnight is exact (usage_when).
 -- name: used_today
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
 FROM usage
@@ -18,10 +18,11 @@ WITH RECURSIVE children (id) AS (
 SELECT coalesce(sum(n.input_tokens + n.output_tokens), 0), coalesce(sum(n.cost), 0)
 FROM children CROSS JOIN usage n ON n.session_id = children.id;
 
--- By what caused it (usage_by): of a turn, a row for each model and day.
+-- By what caused it (usage_by): of a turn, a row for each model and day. The plus keeps the planner
+-- from walking all that the user ever used.
 -- name: used_by
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
-FROM usage WHERE source = :source AND user_id = :user;
+FROM usage WHERE source = :source AND +user_id = :user;
 
 -- By model (usage_by).
 -- name: used_by_turn

@@ -1,5 +1,5 @@
 -- Sessions that can be worked on have no live lease, and a user who is not disabled. First those whose
--- parked turn has its answers (turns_parked, approvals_pending).
+-- parked turn has its answers (turns_parked, approvals_of_turn).
 -- name: answered_sessions
 SELECT t.session_id
 FROM turns t

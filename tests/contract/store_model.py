@@ -50,6 +50,7 @@ class ModelTurn:
     step: int = 0
     attempt: int = 0
     undone: int | None = None
+    branched: bool = False
     streamed: str | None = None
     calls: dict[ToolCallId, ToolCallState] = field(default_factory=dict[ToolCallId, ToolCallState])
     questions: dict[ApprovalId, ModelQuestion] = field(
@@ -117,6 +118,38 @@ class ModelSession:
         return next((turn for turn in self.turns.values() if turn.live), None)
 
     @property
+    def newest(self) -> ModelTurn | None:
+        """The last that began and was not taken back."""
+        begun = [turn for turn in self.turns.values() if turn.start and turn.undone is None]
+        return max(begun, key=lambda turn: turn.start or 0, default=None)
+
+    def is_gone(self, turn: ModelTurn) -> bool:
+        """Whether its first message left the history other than by a compaction, or what a
+        compaction made of it did by a clear."""
+        first = next((each for each in self.messages if each.id == turn.message), None)
+        if first and first.gone and self.epochs[first.gone - 1][0] != "compaction":
+            return True
+        begun = first.born if first else 0
+        return any(
+            kind == "clear" and epoch > begun and epoch not in self.restored
+            for epoch, (kind, _) in enumerate(self.epochs, 1)
+        )
+
+    @property
+    def latest(self) -> ModelTurn | None:
+        """The turn to continue, retry or undo."""
+        return self.newest if self.newest and not self.is_gone(self.newest) else None
+
+    @property
+    def continuable(self) -> TurnId | None:
+        """The turn that may go on by itself."""
+        turn = self.latest
+        if turn is None or turn.state != "interrupted" or turn.branched:
+            return None
+        in_doubt = "unknown" in turn.calls.values()
+        return None if self.deleted or self.ended or in_doubt else turn.id
+
+    @property
     def holder(self) -> str | None:
         return self.lease.holder if self.lease.until > self.now else None
 
@@ -146,14 +179,14 @@ class ModelSession:
         if active and self.now - self.active_at >= ACTIVITY:
             self.active_at = self.now
 
-    def place(self, turn: TurnId, drafts: Sequence[Draft]) -> None:
+    def place(self, turn: TurnId | None, drafts: Sequence[Draft]) -> None:
         for message in drafts:
             self.head += 1
             self.messages.append(
                 ModelMessage(message.id, self.head, self.revision, self.epoch, turn)
             )
             for part in message.parts:
-                if isinstance(part, ToolCallPart):
+                if turn is not None and isinstance(part, ToolCallPart):
                     self.turns[turn].calls[part.call] = "requested"
         if any(message.role == "assistant" for message in drafts):
             self.answered = self.revision
@@ -219,13 +252,9 @@ class ModelSession:
         if found.state == "queued" or found.start is None or found.undone is not None:
             raise Conflict("can't go on")
         check_turn_move(turn, found.state, "running")
-        (first,) = [each for each in self.messages if each.id == found.message]
-        if first.gone is not None and self.epochs[first.gone - 1][0] != "compaction":
+        if self.is_gone(found):
             raise Conflict("no longer part of the history")
-        if not self.live:
-            raise Conflict("nothing is left of the history")
-        starts = [other.start or 0 for other in self.turns.values() if other.undone is None]
-        if max(starts) > found.start:
+        if found is not self.newest:
             raise Conflict("gone on since")
         if found.state != "waiting":
             self.refuse_while_live()
@@ -389,6 +418,12 @@ class ModelSession:
     def open_epoch(self, kind: str) -> None:
         self.epoch += 1
         self.epochs.append((kind, self.revision))
+
+    def note(self, token: int, note: Draft) -> None:
+        self.check(token)
+        self.refuse_while_live()
+        self.enter(active=False)
+        self.place(None, [note])
 
     def undo(self, token: int, turn: TurnId, *, kind: str = "undo") -> None:
         self.check(token)

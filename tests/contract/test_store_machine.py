@@ -59,6 +59,7 @@ from tests.store_driver import (
 T = TypeVar("T")
 
 MOST_SESSIONS = 4
+FOREVER = 1e9
 
 picks = st.integers(0, 30)
 stale = st.sampled_from([0, 0, 0, 0, 0, 1, 2])
@@ -235,6 +236,7 @@ class StoreMachine(RuleBasedStateMachine):
                 state="interrupted" if turn.live or cut else turn.state,
                 message=ids.get(turn.message) if turn.message else None,
                 start=turn.start,
+                branched=True,
                 step=turn.step,
                 attempt=turn.attempt,
                 calls={
@@ -643,6 +645,17 @@ class StoreMachine(RuleBasedStateMachine):
         if sure:
             self.both(lambda: session.clear(token), self.ada.history.clear(session.id, token))
 
+    @rule(pick=picks, old=stale, calm=likely)
+    def note(self, pick: int, old: int, calm: bool) -> None:
+        if calm:
+            self.calm_down(pick)
+        session = self.session(pick)
+        token, note = Token(session.token - old), draft("The workspace is gone.", "note")
+        if self.both(
+            lambda: session.note(token, note), self.ada.history.note(session.id, token, note)
+        ):
+            self.again = lambda: self.ada.history.note(session.id, token, note)
+
     @rule(
         pick=picks,
         old=stale,
@@ -683,6 +696,23 @@ class StoreMachine(RuleBasedStateMachine):
                 self.compact(pick, 0, begin, 3, 0)
         self.restore(pick, 0, calm=False)
 
+    @rule(pick=picks, compact=st.booleans(), restore=st.booleans())
+    def stop_short_and_clear(self, pick: int, compact: bool, restore: bool) -> None:
+        """What was cleared away does not go on, whatever is said after it."""
+        self.calm_down(pick)
+        self.begin(pick)
+        self.end(pick, 0, True, 0, "interrupted", answer=True, release=False)
+        if compact:
+            self.compact(pick, 0, 0, 30, 0)
+        self.clear(pick, 0, sure=True, calm=False)
+        if restore:
+            self.restore(pick, 0, calm=False)
+        self.note(pick, 0, calm=False)
+        session = self.session(pick)
+        if session.newest:
+            which = list(session.turns).index(session.newest.id)
+            self.resume(pick, which, False, 0, 0, note=False)
+
     @precondition(lambda self: self.again is not None)
     @rule()
     def repeat(self) -> None:
@@ -719,6 +749,8 @@ class StoreMachine(RuleBasedStateMachine):
             assert (counters.messages, counters.turns) == (len(session.live), session.counted_turns)
             assert (counters.input_tokens, counters.cost) == (session.tokens_used,) * 2
         assert listed == {}
+        going_on = {each.turn for each in await self.ada.store.work.continuable(FOREVER)}
+        assert going_on == {each.continuable for each in self.sessions} - {None}
 
     async def compare(self, session: ModelSession) -> None:
         holder = await self.ada.store.leases.holder(session_lease(session.id))
@@ -747,6 +779,8 @@ class StoreMachine(RuleBasedStateMachine):
             assert {call.call: call.state for call in calls} == turn.calls
             asked = {each.id: each.state for each in await self.ada.approvals.of(turn.id)}
             assert asked == {id: each.state for id, each in turn.questions.items()}
+        latest = await self.ada.turns.latest(session.id)
+        assert (latest and latest.id) == (session.latest and session.latest.id)
         await self.compare_snapshot(session)
         epochs = await self.ada.history.epochs(session.id)
         assert [(epoch.kind, epoch.revision) for epoch in epochs] == session.epochs

@@ -611,3 +611,23 @@ async def test_turn_of_a_history_that_was_compacted_and_cleared_is_not_resumed(
     await ada.history.clear(session, lease.token)
     with pytest.raises(Conflict):
         await ada.resume(run._replace(lease=lease))
+    await ada.history.note(session, lease.token, draft("The workspace is gone.", "note"))
+    with pytest.raises(Conflict, match="no longer part of the history"):
+        await ada.resume(run._replace(lease=lease))
+
+
+async def test_turn_that_was_cleared_is_the_latest_again_only_if_the_clear_is_taken_back(
+    ada: Driver, session: SessionId
+) -> None:
+    turn = await ada.talk(session)
+    lease = await ada.claim(session)
+    await ada.history.clear(session, lease.token)
+    await ada.history.restore(session, lease.token)
+    assert (found := await ada.turns.latest(session)) is not None
+    assert found.id == turn
+    await ada.history.clear(session, lease.token)
+    await ada.history.note(session, lease.token, draft("The workspace is gone.", "note"))
+    assert await ada.turns.latest(session) is None
+    after = await ada.talk(session)
+    assert (found := await ada.turns.latest(session)) is not None
+    assert found.id == after

@@ -323,6 +323,13 @@ async def compacted_and_cleared(ada: Driver, run: Run) -> None:
     await cleared(ada, run)
 
 
+async def compacted_cleared_and_noted(ada: Driver, run: Run) -> None:
+    await ada.compact(run.session)
+    lease = await ada.claim(run.session)
+    await ada.history.clear(run.session, lease.token)
+    await ada.history.note(run.session, lease.token, draft("The workspace is gone.", "note"))
+
+
 async def ended(ada: Driver, run: Run) -> None:
     await ada.sessions.end(run.session, (await ada.claim(run.session)).token)
 
@@ -331,6 +338,7 @@ PAST: dict[str, Past] = {
     "undone": undone,
     "cleared": cleared,
     "compacted and cleared": compacted_and_cleared,
+    "compacted, cleared and noted": compacted_cleared_and_noted,
     "followed": lambda ada, run: ada.run(run.session),
     "ended": ended,
     "deleted": lambda ada, run: ada.sessions.delete(run.session),
@@ -351,6 +359,21 @@ async def test_turn_that_was_compacted_may_go_on(ada: Driver) -> None:
     run = await interrupted(ada)
     await ada.compact(run.session)
     assert await continuable(ada) == [run.turn]
+
+
+async def test_turn_may_go_on_after_a_clear_that_was_taken_back_or_came_before_it(
+    ada: Driver,
+) -> None:
+    run = await interrupted(ada)
+    await ada.compact(run.session)
+    lease = await ada.claim(run.session)
+    await ada.history.clear(run.session, lease.token)
+    await ada.history.restore(run.session, lease.token)
+    assert await continuable(ada) == [run.turn]
+    await ada.history.clear(run.session, lease.token)
+    later = await ada.run(run.session)
+    await ada.end(later, "Half", state="interrupted")
+    assert await continuable(ada) == [later.turn]
 
 
 async def test_turn_with_a_call_in_doubt_does_not_go_on(ada: Driver) -> None:

@@ -37,12 +37,20 @@ UPDATE turns SET state = 'removed', ended_at = :now
 WHERE session_id = :session AND state = 'queued'
 RETURNING id;
 
--- The newest that began. After a clear the history holds none.
+-- The newest that began, unless it was cleared away: then those before it were too. A clear takes what
+-- began before it, until a restore, which can only be the next epoch.
 -- name: latest_turn
-SELECT * FROM turn_details
-WHERE session_id = :session AND user_id = :user AND start IS NOT NULL AND undone IS NULL
-  AND (SELECT messages FROM sessions WHERE id = :session) > 0
-ORDER BY start DESC LIMIT 1;
+SELECT * FROM turn_details t
+WHERE id = (SELECT n.id FROM turns n
+            WHERE n.session_id = :session AND n.start IS NOT NULL AND n.undone IS NULL
+            ORDER BY n.start DESC LIMIT 1)
+  AND user_id = :user
+  AND NOT EXISTS (
+      SELECT 1 FROM epochs e
+      WHERE e.session_id = t.session_id AND e.kind = 'clear'
+        AND e.epoch > coalesce((SELECT b.born FROM messages b WHERE b.id = t.message_id), 0)
+        AND NOT EXISTS (SELECT 1 FROM epochs r
+                        WHERE r.session_id = e.session_id AND r.epoch = e.epoch + 1 AND r.kind = 'restore'));
 
 -- name: live_turn_row
 SELECT * FROM turn_details WHERE session_id = :session AND state IN ('running', 'waiting');

@@ -8,13 +8,18 @@ SELECT * FROM turn_details
 WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id = :session
 ORDER BY place, id;
 
--- A history that was compacted and then cleared holds nothing: its messages went with the compaction,
--- the summary with the clear.
+-- What was compacted and then cleared is gone by the clear, though its messages went with the compaction.
 -- name: turn_place
 SELECT
     EXISTS (SELECT 1 FROM turns o
             WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL),
-    CASE WHEN (SELECT messages FROM sessions WHERE id = t.session_id) = 0 THEN 'clear'
+    CASE WHEN EXISTS (
+            SELECT 1 FROM epochs e
+            WHERE e.session_id = t.session_id AND e.kind = 'clear'
+              AND e.epoch > coalesce((SELECT b.born FROM messages b WHERE b.id = t.message_id), 0)
+              AND NOT EXISTS (SELECT 1 FROM epochs r
+                              WHERE r.session_id = e.session_id AND r.epoch = e.epoch + 1 AND r.kind = 'restore'))
+        THEN 'clear'
         ELSE (SELECT e.kind FROM messages m
                 JOIN epochs e ON e.session_id = m.session_id AND e.epoch = m.gone
               WHERE m.id = t.message_id) END

@@ -142,10 +142,16 @@ FROM turns t CROSS JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'interrupted' AND t.ended_at > :now - :window
   AND t.continued = 0 AND t.cancel_at IS NULL AND t.undone IS NULL AND t.start IS NOT NULL
   AND t.route IS NOT 'subagent'
-  AND s.deleted_at IS NULL AND s.ended_at IS NULL AND s.messages > 0
+  AND s.deleted_at IS NULL AND s.ended_at IS NULL
   AND coalesce((SELECT e.kind FROM messages m
                     CROSS JOIN epochs e ON e.session_id = t.session_id AND e.epoch = m.gone
                 WHERE m.id = t.message_id), 'compaction') = 'compaction'
+  AND NOT EXISTS (
+      SELECT 1 FROM epochs e
+      WHERE e.session_id = t.session_id AND e.kind = 'clear'
+        AND e.epoch > coalesce((SELECT b.born FROM messages b WHERE b.id = t.message_id), 0)
+        AND NOT EXISTS (SELECT 1 FROM epochs r
+                        WHERE r.session_id = e.session_id AND r.epoch = e.epoch + 1 AND r.kind = 'restore'))
   AND NOT EXISTS (SELECT 1 FROM turns o
                   WHERE o.session_id = t.session_id AND o.start > t.start AND o.undone IS NULL)
   AND NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown')

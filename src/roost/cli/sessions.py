@@ -110,11 +110,15 @@ def _details(session: Session) -> Sequence[tuple[str, str]]:
 
 @sessions.command
 def search(
-    *words: Annotated[str, Parameter(help="What was said; in quotes, exactly so.")],
+    *words: Annotated[str, Parameter(help="Words that were said. All must be found.")],
     limit: Annotated[int, count("How many at most.")] = _FOUND,
     settings: Settings = _NO_FLAGS,
 ) -> None:
-    """Search what was said in any session, the newest first."""
+    """Search what was said in any session, the newest first.
+
+    'her*' finds words that begin so, '"grey heron"' these words in this order.
+    Of Chinese, Japanese and Korean any part is found, from two characters on.
+    """
     asked = " ".join(words)
     if not asked.strip():
         raise InvalidInput("Say what to look for: roost sessions search WORDS")

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from roost.core.config import Config
 from roost.core.ids import SessionId
 from roost.core.usage import Usage
 from roost.store.sessions import SessionFilter
-from tests.store_driver import Driver, opened
+from tests.store_driver import Driver, eventually, opened
 
 
 class Desk:
@@ -52,6 +53,12 @@ async def _talked(folder: Path, number: int) -> list[SessionId]:
             await driver.usage.add(session, session, (Usage("nest", "heron", cost=2_000_000_000),))
             found.append(session)
     return found
+
+
+async def _indexed(folder: Path) -> None:
+    async with opened(folder, SystemClock()) as store:
+        (owner,) = await store.users.all()
+        await eventually(partial(Driver(store, owner).search, "said"))
 
 
 def talked(desk: Desk, number: int = 1) -> list[SessionId]:
@@ -87,6 +94,15 @@ def test_what_was_said_can_not_steer_the_terminal(desk: Desk) -> None:
     for words in (("list",), ("show", session), ("search", "say")):
         assert "\x1b" not in desk.ask("sessions", *words)
     assert "Title    A [2Jtitle\n" in desk.ask("sessions", "show", session)
+
+
+def test_search_takes_words_beginnings_and_words_in_order(desk: Desk) -> None:
+    (session,) = talked(desk)
+    asyncio.run(_indexed(desk.folder))
+    for words in (("2J0", "say"), ("sa*",), ('"say 2J0"',)):
+        assert desk.ask("sessions", "search", *words).startswith(session)
+    for words in (("say", "nothing"), ("sa",), ('"2J0 say"',)):
+        assert desk.ask("sessions", "search", *words) == "Nothing that was said matches.\n"
 
 
 def test_session_that_is_deleted_is_gone_with_its_files(desk: Desk) -> None:

@@ -197,6 +197,7 @@ def test_every_setting_is_in_the_documentation() -> None:
     for variable, key in VARIABLES.items():
         assert f"| `{key}` |" in page
         assert f"| `{variable}` |" in page
+    assert "`ROOST_SECRET_KEY`" in page
 
 
 def test_variables_that_are_no_settings_are_left_alone() -> None:

@@ -6,7 +6,8 @@ RoostError
 ├── Conflict            the state of things does not allow it
 │   ├── KeyReused           an idempotency key came back with another body
 │   ├── QueueChanged        a message that waits was edited or removed meanwhile
-│   └── EpochPassed         the history was rewritten meanwhile
+│   ├── EpochPassed         the history was rewritten meanwhile
+│   └── ImportOvertaken     the session was deleted or imported meanwhile
 ├── AccessRefused       whoever asks may not
 │   ├── NotSignedIn         nothing says who asks, or it does not hold any more
 │   ├── SignInRefused       a link, or a name and a password, that open nothing
@@ -109,6 +110,10 @@ class QueueChanged(Conflict):
 
 class EpochPassed(Conflict):
     """The history was rewritten meanwhile (epoch {expected}, now {actual}). Read it again first."""
+
+
+class ImportOvertaken(Conflict):
+    """Session {id} was deleted, or imported by somebody else, meanwhile. Try again."""
 
 
 class AccessRefused(RoostError):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from roost.core.errors import Conflict, InvalidInput, NotFound
+from roost.core.errors import Conflict, ImportOvertaken, InvalidInput, NotFound
 from roost.core.events import SessionUpdated
 from roost.core.ids import SessionId, UserId, derived_id
 from roost.core.sessions import Session
@@ -30,10 +30,6 @@ class Imported(msgspec.Struct, frozen=True):
 
     session: Session
     created: bool
-
-
-class _Overtaken(Conflict):
-    """Session {id} was deleted or imported by somebody else meanwhile. Try again."""
 
 
 class _Standing(msgspec.Struct, frozen=True, array_like=True):
@@ -63,7 +59,7 @@ class Imports:
         for _ in range(_TRIES - 1):
             try:
                 return await self._try(found)
-            except _Overtaken:
+            except ImportOvertaken:
                 continue
         return await self._try(found)
 
@@ -98,7 +94,7 @@ class Imports:
             raise NotFound("user", self._user)
         here = maybe((yield query("import_standing", session=session)), _Standing)
         if here is not None and here.user != self._user:
-            raise _Overtaken(id=session)
+            raise ImportOvertaken(id=session)
         if here is None or (here.deleted and here.mark == found.mark):
             yield from self._check_free(found.document)
             return None
@@ -140,7 +136,7 @@ class Imports:
     def _hold(self, session: SessionId, mark: str) -> Operation[None]:
         """Go on only with what was begun; a user who is removed meanwhile has nothing begun."""
         if not (yield query("hold_import", session=session, user=self._user, mark=mark)):
-            raise _Overtaken(id=session)
+            raise ImportOvertaken(id=session)
 
     @writing
     def _publish(self, session: SessionId, found: Unpacked) -> Operation[Session]:
@@ -159,7 +155,7 @@ class Imports:
         counts = one((yield query("count_imported", session=document.session.id)), _Counts)
         lists = (document.messages, document.turns, document.tool_calls, document.epochs)
         if counts != _Counts(*map(len, lists)):
-            raise _Overtaken(id=document.session.id)
+            raise ImportOvertaken(id=document.session.id)
 
     def _insert_session(self, session: ExportedSession, mark: str) -> Operation[None]:
         parent = session.parent

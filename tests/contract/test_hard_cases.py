@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,7 @@ from roost.core.config import LimitsConfig
 from roost.core.errors import Conflict, NotFound
 from roost.core.events import Snapshot
 from roost.core.ids import BlobId, SessionId, new_turn_id
-from roost.core.messages import ImagePart, ToolResultPart, plain_text
+from roost.core.messages import FilePart, ImagePart, ToolResultPart, plain_text
 from roost.core.settings import Count
 from roost.core.turns import Turn
 from roost.store import watching
@@ -21,6 +21,7 @@ from roost.store.leases import session_lease
 from roost.testing.models import ModelServer, call, finish, say, stall
 from roost.tools.base import Tool, ToolContext, ToolOutput
 from tests.engine import ASKS, ECHO, SECONDS, Engine, FunctionTool, eventually, said, started
+from tests.unit.store.tables import lose_bytes, lose_row
 
 pytestmark = pytest.mark.both
 
@@ -87,6 +88,27 @@ async def test_result_that_can_not_be_kept_is_a_failed_call(
     assert (await engine.say(session)).state == "completed"
     assert "can't be kept" in await result_of(engine, session)
     await goes_on(engine, session)
+
+
+@pytest.mark.parametrize("lose", [lose_bytes, lose_row])
+async def test_conversation_goes_on_without_an_attachment_that_was_lost(
+    engine: Engine,
+    server: ModelServer,
+    folder: Path,
+    lose: Callable[[Path, BlobId], Awaitable[None]],
+) -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield b"all about owls"
+
+    server.plan(say("Owls."), say("It is gone."))
+    session = await engine.session()
+    kept = await engine.account.files.keep(pieces(), "text/plain")
+    attached = FilePart(kept.id, kept.media_type, "owls.txt", kept.size)
+    await engine.ended((await engine.account.send(session, (attached,))).id)
+    assert b"all about owls" in server.requests[-1].body
+    await lose(folder, kept.id)
+    await goes_on(engine, session)
+    assert b"[file owls.txt: lost]" in server.requests[-1].body
 
 
 @pytest.mark.contract("D12")

@@ -73,5 +73,5 @@ class Journal(Protocol):
         ...
 
     async def read(self, blobs: Sequence[BlobId]) -> Mapping[BlobId, bytes]:
-        """The attachments of the history."""
+        """The attachments of the history, but for those that were lost."""
         ...

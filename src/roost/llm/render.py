@@ -69,17 +69,23 @@ def _framed(frame: str, text: str, name: str | None = None) -> str:
 
 
 def words(part: Part, blobs: Mapping[BlobId, bytes], profile: Profile) -> str | None:
-    """A part as text, if it is text to this model; an image or file it can take is None."""
+    """A part as text, if it is text to this model; an image or file it can take is None. One whose
+    bytes were lost is told of: the rest of the conversation goes on."""
     match part:
         case TextPart():
             return part.text
         case ContextPart():
             return _framed("context", part.text, part.label)
         case ImagePart():
-            return None if profile.images else f"[image {part.name or part.media_type}: not shown]"
+            if profile.images and part.blob in blobs:
+                return None
+            why = "lost" if profile.images else "not shown"
+            return f"[image {part.name or part.media_type}: {why}]"
         case FilePart():
             if part.sent:
                 return f"[file {part.name}: the user has it]"
+            if part.blob not in blobs:
+                return f"[file {part.name}: lost]"
             if part.media_type.startswith(_TEXTUAL):
                 text = blobs[part.blob].decode("utf-8", "replace")
                 return _framed("file", text, part.name)

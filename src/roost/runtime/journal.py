@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+import structlog
+
 from roost.core.approvals import Approval, Question, Rule
 from roost.core.compaction import Compaction
-from roost.core.errors import Conflict
+from roost.core.errors import BytesMissing, Conflict, NotFound
 from roost.core.events import Delta
 from roost.core.ids import BlobId, ToolCallId, UserId
 from roost.core.messages import Draft, Message, Part, sent_files
@@ -27,6 +29,8 @@ from roost.runtime.rounds import Rounds
 from roost.store.leases import Lease
 from roost.store.store import UserStore
 from roost.store.writes import Written
+
+log = structlog.stdlib.get_logger("roost.runtime")
 
 T = TypeVar("T")
 
@@ -215,7 +219,13 @@ class TurnJournal:
         return (await self._store.blobs.put_bytes(data, media_type)).id
 
     async def read(self, blobs: Sequence[BlobId]) -> Mapping[BlobId, bytes]:
-        return {blob: await self._store.blobs.read_bytes(blob) for blob in blobs}
+        found: dict[BlobId, bytes] = {}
+        for blob in blobs:
+            try:
+                found[blob] = await self._store.blobs.read_bytes(blob)
+            except (BytesMissing, NotFound):
+                log.warning("an attachment is lost; the model is told so", blob=blob)
+        return found
 
     # Attempts.
 

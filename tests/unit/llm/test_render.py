@@ -66,6 +66,16 @@ def call(id: str, wire_id: str | None = None) -> ToolCallPart:
             "[file a.csv: the user has it]",
         ),
         (
+            FilePart(BlobId("lost"), "text/csv", "a.csv", 1),
+            "[file a.csv: lost]",
+            "[file a.csv: lost]",
+        ),
+        (
+            ImagePart(BlobId("lost"), "image/png", "a.png"),
+            "[image a.png: lost]",
+            "[image a.png: not shown]",
+        ),
+        (
             FilePart(BlobId("bad"), "application/json", "a.json", 1),
             "<file name='a.json'>\ncaf\ufffd\n</file>",
             "<file name='a.json'>\ncaf\ufffd\n</file>",

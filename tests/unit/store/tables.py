@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from roost.core.ids import SessionId, UserId
+from roost.core.ids import BlobId, SessionId, UserId
 from roost.core.keys import StoreAddress
-from roost.store.folder import DATABASE
+from roost.store.folder import BLOBS, DATABASE
 from roost.store.operations import Rows
 from roost.store.postgres.connect import connect, fetch
 from roost.store.sqlite.connect import connect_writer
@@ -32,6 +32,18 @@ async def run_sql(folder: Path, sql: str) -> Rows:
         return database.rows(sql)
     finally:
         database.close()
+
+
+async def lose_bytes(folder: Path, blob: BlobId) -> None:
+    if folder in databases:
+        await run_sql(folder, f"DELETE FROM blob_pieces WHERE blob_id = '{blob}'")
+    else:
+        (folder / BLOBS / blob[:2] / blob).unlink()
+
+
+async def lose_row(folder: Path, blob: BlobId) -> None:
+    """As a repair does that could not read it."""
+    await run_sql(folder, f"DELETE FROM blobs WHERE id = '{blob}'")
 
 
 def session_of_messages(folder: Path, session: SessionId) -> tuple[str, str]:

@@ -31,12 +31,11 @@ from tests.store_driver import (
     CONFIG,
     PROMPT,
     Driver,
-    databases,
     eventually,
     new_session,
     new_turn,
 )
-from tests.unit.store.tables import run_sql
+from tests.unit.store.tables import lose_bytes, lose_row
 
 pytestmark = pytest.mark.both
 
@@ -254,18 +253,6 @@ async def test_attachment_of_a_queued_message_comes_along(ada: Driver, bob: Driv
     await ada.queue.submit(session, replace(new_turn(), parts=(attached,)))
     imported = await bob.transfer.load(await ada.transfer.export(session))
     assert [each.id for each in await bob.blobs.of_session(imported.session.id)] == [blob.id]
-
-
-async def lose_bytes(folder: Path, blob: BlobId) -> None:
-    if folder in databases:
-        await run_sql(folder, f"DELETE FROM blob_pieces WHERE blob_id = '{blob}'")
-    else:
-        (folder / BLOBS / blob[:2] / blob).unlink()
-
-
-async def lose_row(folder: Path, blob: BlobId) -> None:
-    """As a repair does that could not read it."""
-    await run_sql(folder, f"DELETE FROM blobs WHERE id = '{blob}'")
 
 
 @pytest.mark.parametrize("lose", [lose_bytes, lose_row])

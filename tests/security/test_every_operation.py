@@ -1,6 +1,8 @@
 """Every operation of the OpenAPI document, asked by those who may not: nobody, a token that may
 only read, a member, another page of the owner's browser, and another user with the owner's ids."""
 
+from typing import cast
+
 import pytest
 
 from roost.core.identities import FOR_ADMINS
@@ -217,9 +219,11 @@ def test_things_of_another_can_not_be_named_elsewhere(house: House, name: str) -
 
 def _filled(body: object, known: dict[str, str]) -> object:
     if isinstance(body, dict):
-        return {name: _filled(value, known) for name, value in body.items()}  # pyright: ignore
+        return {
+            name: _filled(value, known) for name, value in cast("dict[str, object]", body).items()
+        }
     if isinstance(body, list):
-        return [_filled(value, known) for value in body]  # pyright: ignore
+        return [_filled(value, known) for value in cast("list[object]", body)]
     return body.format_map(known) if isinstance(body, str) else body
 
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import discord
@@ -61,8 +61,10 @@ class RoostClient(discord.Client):
 
     async def settled(self) -> None:
         """The library forgets a task that waits for guilds after a connection came up."""
-        waiting: asyncio.Task[None] | None
-        waiting = self._connection._ready_task  # noqa: SLF001  # pyright: ignore
+        waiting = cast(
+            "asyncio.Task[None] | None",
+            self._connection._ready_task,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+        )
         if waiting is not None:
             waiting.cancel()
             await asyncio.wait([waiting])

@@ -1,8 +1,5 @@
 """Calls of Slack's Web API, with its errors told apart: later, never, or for a person to see to."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# (The library says in part only what its methods take.)
-
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
@@ -75,6 +72,7 @@ class SlackCalls:
         self._token = token
         self._session = session
         # No retries in there: those would send a message twice whose answer was lost.
+        # What its methods take and answer, the library says in part only.
         self.client = AsyncWebClient(
             token, api, timeout=CALL_SECONDS, session=session, logger=QUIET, retry_handlers=[]
         )
@@ -85,7 +83,7 @@ class SlackCalls:
 
     async def socket(self, app_token: str) -> str:
         with self._errors():
-            opened = await self.client.apps_connections_open(app_token=app_token)
+            opened = await self.client.apps_connections_open(app_token=app_token)  # pyright: ignore[reportUnknownMemberType]
             return _read(opened, Socket).url
 
     async def post(
@@ -112,7 +110,7 @@ class SlackCalls:
 
     async def upload(self, to: Address, file: Attachment) -> str:
         with self._errors():
-            completed = await self.client.files_upload_v2(
+            completed = await self.client.files_upload_v2(  # pyright: ignore[reportUnknownMemberType]
                 filename=file.name,
                 file=file.data,
                 title=file.name,
@@ -223,14 +221,17 @@ class SlackCalls:
         self, method: str, kind: type[Answered], values: Mapping[str, object]
     ) -> Answered:
         with self._errors():
-            return _read(await self.client.api_call(method, json=dict(values)), kind)
+            answer = await self.client.api_call(method, json=dict(values))  # pyright: ignore[reportUnknownMemberType]
+            return _read(answer, kind)
 
     async def _read(
         self, method: str, kind: type[Answered], values: Mapping[str, object]
     ) -> Answered:
         """Methods that read take no JSON."""
         with self._errors():
-            answer = await self.client.api_call(method, http_verb="GET", params=dict(values))
+            answer = await self.client.api_call(  # pyright: ignore[reportUnknownMemberType]
+                method, http_verb="GET", params=dict(values)
+            )
             return _read(answer, kind)
 
     @contextlib.contextmanager
@@ -248,20 +249,21 @@ class SlackCalls:
         answer = cast("object", error.response)
         if not isinstance(answer, AsyncSlackResponse):
             return ChannelLost(self._name, "an answer that is not JSON")
-        headers = cast("Mapping[str, str]", answer.headers)
-        data = cast("object", answer.data)
+        headers = cast("Mapping[str, str]", answer.headers)  # pyright: ignore[reportUnknownMemberType]
+        status = cast("int", answer.status_code)  # pyright: ignore[reportUnknownMemberType]
+        data = cast("object", answer.data)  # pyright: ignore[reportUnknownMemberType]
         code = str(cast("dict[str, object]", data).get("error")) if isinstance(data, dict) else ""
-        if answer.status_code == 429 or code in _BUSY:
+        if status == 429 or code in _BUSY:
             return ChannelBusy(self._name, _seconds(headers.get("Retry-After")))
-        if answer.status_code >= 500 or not code or code in _LOST:
-            return ChannelLost(self._name, code or f"HTTP {answer.status_code}")
+        if status >= 500 or not code or code in _LOST:
+            return ChannelLost(self._name, code or f"HTTP {status}")
         if code in _REFUSED:
             return ChannelRefused(self._name, code)
         return Undeliverable(self._name, code)
 
 
 def _read(answer: AsyncSlackResponse, kind: type[Answered]) -> Answered:
-    data = cast("object", answer.data)
+    data = cast("object", answer.data)  # pyright: ignore[reportUnknownMemberType]
     return msgspec.convert(data, kind)
 
 

@@ -1,8 +1,5 @@
 """What arrives from Slack, by socket or by HTTP: kept first, acknowledged then."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# (The library says in part only what its methods take.)
-
 import asyncio
 import re
 import time
@@ -73,9 +70,10 @@ class Receiver:
             signing_secret=self._secret,
             authorize=authorize,
         )
-        app.event(_ANY)(self._event)
-        app.action(_ANY)(self._press)
-        app.command(_ANY)(self._command)
+        # The library says in part only what they take.
+        app.event(_ANY)(self._event)  # pyright: ignore[reportUnknownMemberType]
+        app.action(_ANY)(self._press)  # pyright: ignore[reportUnknownMemberType]
+        app.command(_ANY)(self._command)  # pyright: ignore[reportUnknownMemberType]
         return app
 
     async def look_back(self) -> None:
@@ -133,7 +131,7 @@ class Receiver:
         headers: dict[str, Any] = {name: [value] for name, value in call.headers.items()}
         request = AsyncBoltRequest(body=call.body.decode(), query=call.query, headers=headers)
         response = await self.app.async_dispatch(request)
-        media_type: str = response.headers.get("content-type", ["text/plain"])[0]  # pyright: ignore
+        media_type: str = response.headers.get("content-type", ["text/plain"])[0]
         return HookReply(response.status, response.body.encode(), media_type)
 
     def _is_signed(self, call: HookCall) -> bool:

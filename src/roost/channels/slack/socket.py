@@ -1,12 +1,9 @@
 """Slack's socket mode: a connection that Roost opens, so that Slack need not reach it."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-# (The library says in part only what its methods take.)
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
+from typing import cast
 
 from aiohttp import WSMessage
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
@@ -82,7 +79,15 @@ async def listening(
 
 async def _close(client: SocketModeClient) -> None:
     """Politely, if the other side still listens; in any case."""
-    tasks = [client.message_processor, client.current_session_monitor, client.message_receiver]
+    # The library does not say what they are tasks of.
+    tasks = cast(
+        "list[asyncio.Future[None] | None]",
+        [
+            client.message_processor,  # pyright: ignore[reportUnknownMemberType]
+            client.current_session_monitor,  # pyright: ignore[reportUnknownMemberType]
+            client.message_receiver,  # pyright: ignore[reportUnknownMemberType]
+        ],
+    )
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):

@@ -103,7 +103,7 @@ async def connect(address: StoreAddress, *, cached: bool, limit: float | None = 
         server_settings={"application_name": "roost"},
     )
     # asyncpg does not show its socket otherwise.
-    transport = cast(asyncio.BaseTransport, made._transport)  # noqa: SLF001 # pyright: ignore
+    transport = cast(asyncio.BaseTransport, made._transport)  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType]
     _keep_alive(transport.get_extra_info("socket"))
     return cast(Connection, made)
 

@@ -20,7 +20,8 @@ from roost.testing.clock import FakeClock
 from tests import postgres
 from tests.store_driver import AnyStore, Driver, databases, opened
 
-# The same examples on every run; `HYPOTHESIS_PROFILE=long` looks further, with new ones each time.
+# The same examples on every run, but for a few of the store's machine, which says what repeats
+# them; `HYPOTHESIS_PROFILE=long` looks further, with new ones each time.
 _EVERY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("usual", _EVERY, derandomize=True)
 settings.register_profile("long", _EVERY, max_examples=2000, stateful_step_count=100)

@@ -68,6 +68,7 @@ async def test_list_reads_no_messages(ada: Driver, session: SessionId, folder: P
 async def test_list_is_right_while_a_turn_streams(ada: Driver, clock: FakeClock) -> None:
     run = await ada.run()
     (before,) = await ada.sessions.page()
+    clock.advance(5)
     await ada.stream(run, "abc")
     (during,) = await ada.sessions.page()
     assert during == before, "a checkpoint rewrites nothing"

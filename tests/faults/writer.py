@@ -264,10 +264,11 @@ class Life:
         )
 
     async def end(self, session: SessionId, lease: Lease, turn: TurnId, state: str) -> None:
-        draft = Draft(new_message_id(), "assistant", (TextPart(self.words()),))
+        answer = Draft(new_message_id(), "assistant", (TextPart(self.words()),))
+        note = Draft(new_message_id(), "note", (TextPart(self.words()),))
         end = TurnEnd(
             state=state,  # pyright: ignore[reportArgumentType]
-            messages=(draft,),
+            messages=(answer, note),
             usage=(Usage("p", "n", output_tokens=1),),
             outbox=(OutboxEntry(f"out_{turn}_{lease.token}", "telegram:dm:1", "{}"),),
             memory_scope="builtin",
@@ -279,7 +280,8 @@ class Life:
             Fact("streams", turn, ATTEMPT, None),
             Fact("streams", turn, LAST_SEQ, None),
             Fact("outbox", f"out_{turn}_{lease.token}", "turn_id", turn),
-            *message_facts(draft),
+            *message_facts(answer),
+            *message_facts(note),
         )
 
     async def rewrite(self, session: SessionId) -> None:

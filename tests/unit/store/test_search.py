@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.ids import SessionId, new_message_id, new_tool_call_id
+from roost.core.ids import MessageId, SessionId, UserId, new_message_id, new_tool_call_id
 from roost.core.messages import Draft, FilePart, TextPart, ToolCallPart, ToolResultPart, plain_text
 from roost.core.sessions import NewSession
 from roost.core.turns import Step
+from roost.core.users import User
 from roost.store.search import SearchFilter
 from roost.store.sessions import SessionPatch
 from roost.store.snippets import snippet
@@ -152,6 +153,26 @@ async def test_search_for_nothing_is_refused(ada: Driver, search: str) -> None:
 async def test_page_has_a_size_that_makes_sense(ada: Driver, limit: int) -> None:
     with pytest.raises(InvalidInput):
         await ada.search("owl", limit=limit)
+
+
+async def test_ids_that_give_one_word_of_the_index_find_each_their_own(ada: Driver) -> None:
+    """The index knows whose and in which session a message is by letters and digits alone."""
+    people: list[Driver] = []
+    for name in ("usr_grey_owl", "usr_greyowl"):
+        user = await ada.store.users.create(User(id=UserId(name), name=name, role="member"))
+        people.append(Driver(ada.store, user))
+    said: dict[SessionId, list[MessageId]] = {}
+    for person, sessions in zip(
+        people, (("ses_a_b", "ses_ab"), ("ses_a_b_", "ses_ab_")), strict=True
+    ):
+        for id in map(SessionId, sessions):
+            await person.sessions.create(NewSession(id=id, origin="web"))
+            await person.say(await person.run(id, "hawk"), "owl")
+            said[id] = [message.id for message in await person.live(id)][1:]
+        first, second = (said[SessionId(id)] for id in sessions)
+        assert sorted(await person.found("owl")) == sorted(first + second)
+        for id in map(SessionId, sessions):
+            assert await person.found("owl", SearchFilter(session=id)) == said[id]
 
 
 async def test_pages_go_from_the_newest_back(ada: Driver, session: SessionId) -> None:

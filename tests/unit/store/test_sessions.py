@@ -121,6 +121,14 @@ async def test_page_has_a_size_that_makes_sense(ada: Driver, limit: int) -> None
         await ada.sessions.page(limit=limit)
 
 
+@pytest.mark.postgres
+async def test_character_that_postgres_can_not_store_is_refused(
+    ada: Driver, session: SessionId
+) -> None:
+    with pytest.raises(InvalidInput, match="can't be stored"):
+        await ada.sessions.update(session, SessionPatch(title="An owl\0"))
+
+
 async def test_patch_changes_what_it_names_and_nothing_else(
     ada: Driver, session: SessionId
 ) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 import apsw
 import pytest
 
+from roost.client.place import find, left_in
 from roost.core.clock import SystemClock
-from roost.core.errors import StoreError, StoreFull, StoreUnavailable
+from roost.core.errors import DataFolderError, StoreError, StoreFull, StoreUnavailable
 from roost.core.ids import TurnId
+from roost.core.keys import Key
 from roost.core.messages import TextPart
 from roost.core.turns import NewTurn
-from roost.store.folder import DATABASE
+from roost.store.folder import DATABASE, OwnerLock, this_process
 from roost.store.sqlite.engine import SqliteEngine
 from roost.store.sqlite.readers import THREADS
 from roost.store.sqlite.repair import check
@@ -31,6 +33,7 @@ from tests.faults.engines import (
 from tests.faults.recount import recount
 from tests.faults.scene import TALK, USER, opened, populate
 
+TOKEN = Key("roost_something")
 KEYS = [f"key {number}" for number in range(8)]
 LARGE = "x" * (32 << 20)
 """More than SQLite keeps in memory: written to the log in the middle of its statement."""
@@ -179,13 +182,38 @@ async def test_full_file_system_takes_messages_again_once_there_is_room(small_di
     assert recount(small_disk / "data") == []
 
 
-async def test_new_store_on_a_full_disk_says_so(small_disk: Path) -> None:
-    (small_disk / "filler").write_bytes(b"x" * ((4 << 20) - (64 << 10)))
-    with pytest.raises(StoreFull, match="Free some disk space"):
-        async with opened(small_disk / "data"):
-            pass
-    (small_disk / "filler").unlink()
+def fill(disk: Path, *, leaving: int) -> Path:
+    """So many pages stay free. The file that can be removed to make room."""
+    filler = disk / "filler"
+    status = os.statvfs(disk)
+    filler.write_bytes(bytes((status.f_bfree - leaving) * status.f_frsize))
+    return filler
+
+
+@pytest.mark.parametrize("pages", [0, 1, 2, 16])
+async def test_new_store_on_a_full_disk_says_so(small_disk: Path, pages: int) -> None:
+    filler = fill(small_disk, leaving=pages)
+    for _ in range(2):  # what failed holds the folder no longer, in the same process too
+        with pytest.raises((DataFolderError, StoreFull), match="Free some disk space"):
+            async with opened(small_disk / "data"):
+                pass
+    filler.unlink()
     async with opened(small_disk / "data") as store:
         await populate(store)
     assert (small_disk / "data" / DATABASE).exists()
     assert recount(small_disk / "data") == []
+
+
+def test_server_that_can_not_leave_its_credential_says_so(small_disk: Path) -> None:
+    lock = OwnerLock(small_disk, this_process("1", 1000))
+    filler = fill(small_disk, leaving=0)
+    with (
+        pytest.raises(DataFolderError, match=r"its server.token: .* Free some disk space"),
+        left_in(small_disk, TOKEN),
+    ):
+        pass
+    filler.unlink()
+    with left_in(small_disk, TOKEN):
+        lock.announce("http://127.0.0.1:1")
+        assert find(small_disk) is not None
+    lock.release()

@@ -10,7 +10,7 @@ import msgspec
 from yarl import URL
 
 from roost.core.keys import Key
-from roost.store.folder import Owner, holder
+from roost.store.folder import Owner, holder, unusable
 
 FILE = "server.token"
 
@@ -49,7 +49,10 @@ def left_in(folder: Path, token: Key, *, certificate: bytes | None = None) -> Ge
             certificate=None if certificate is None else certificate.hex(),
         )
     )
-    _replace(folder / FILE, text)
+    try:
+        _replace(folder / FILE, text)
+    except OSError as error:
+        raise unusable(folder / FILE, error) from error
     try:
         yield
     finally:

@@ -11,8 +11,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from roost.core.errors import ConfigError, DataFolderError, StoreError
-from roost.store.folder import KEY, is_there, sync_folder
+from roost.core.errors import ConfigError, StoreError
+from roost.store.folder import KEY, is_there, sync_folder, unusable
 
 VARIABLE = "ROOST_SECRET_KEY"
 _NONCE = 12
@@ -63,7 +63,7 @@ def load_key(folder: Path, environ: Mapping[str, str]) -> bytes:
             if path.stat().st_mode & 0o077:
                 path.chmod(0o600)
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
     return read_key(folder, environ)
 
 
@@ -75,11 +75,7 @@ def read_key(folder: Path, environ: Mapping[str, str]) -> bytes:
     try:
         return _decode(path.read_text(errors="replace"), str(path))
     except OSError as error:
-        raise _unusable(path, error) from error
-
-
-def _unusable(path: Path, error: OSError) -> DataFolderError:
-    return DataFolderError(f"{path}: {error.strerror}.", folder=path.parent)
+        raise unusable(path, error) from error
 
 
 def _decode(text: str, source: str) -> bytes:

@@ -86,8 +86,18 @@ def is_there(path: Path) -> bool:
         raise DataFolderError(_reason(error), folder=path.parent) from error
 
 
-def _reason(error: OSError) -> str:
-    return f"{(error.strerror or str(error)).lower()}. Choose another with --data."
+def unusable(path: Path, error: OSError) -> DataFolderError:
+    """One of its files can't be read or written, in words that say what to do about it."""
+    advice = "Choose another folder with --data."
+    if error.errno in (errno.EACCES, errno.EPERM):
+        advice = "Change its permissions, or choose another folder with --data."
+    return DataFolderError(f"its {path.name}: {_reason(error, advice)}", folder=path.parent)
+
+
+def _reason(error: OSError, advice: str = "Choose another with --data.") -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "no room is left on its disk. Free some disk space and try again."
+    return f"{(error.strerror or str(error)).lower()}. {advice}"
 
 
 class OwnerLock:
@@ -100,12 +110,16 @@ class OwnerLock:
             # Never unlinked: a new file under the same name would be a second lock.
             self._file = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise DataFolderError(f"its {_LOCK}: {_reason(error)}", folder=folder) from error
+            raise unusable(folder / _LOCK, error) from error
         if not _take(self._file):
             holder = _read(self._file)
             os.close(self._file)
             raise StoreOwned(folder=folder, owner=holder)
-        self._write(owner)
+        try:
+            self._write(owner)
+        except DataFolderError:
+            os.close(self._file)
+            raise
 
     def announce(self, address: str) -> None:
         """Tell clients on this machine where the holder listens."""
@@ -114,8 +128,11 @@ class OwnerLock:
 
     def _write(self, owner: Owner) -> None:
         text = msgspec.json.encode(owner)
-        os.pwrite(self._file, text, 0)
-        os.ftruncate(self._file, len(text))
+        try:
+            os.pwrite(self._file, text, 0)
+            os.ftruncate(self._file, len(text))
+        except OSError as error:
+            raise unusable(self._folder / _LOCK, error) from error
 
     def release(self) -> None:
         if self._file < 0:

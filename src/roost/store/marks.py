@@ -6,8 +6,8 @@ import secrets
 import socket
 from pathlib import Path
 
-from roost.core.errors import ConfigError, DataFolderError
-from roost.store.folder import DATABASE, sync_folder
+from roost.core.errors import ConfigError
+from roost.store.folder import DATABASE, sync_folder, unusable
 
 _SERVER = "server.id"
 _STORE = "store.id"
@@ -52,7 +52,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise DataFolderError(f"{path}: {error.strerror}.", folder=path.parent) from error
+        raise unusable(path, error) from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -65,4 +65,4 @@ def _write(path: Path, text: str) -> None:
         draft.rename(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise DataFolderError(f"{path}: {error.strerror}.", folder=path.parent) from error
+        raise unusable(path, error) from error

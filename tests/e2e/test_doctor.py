@@ -148,6 +148,9 @@ async def test_damaged_store_is_found_and_repaired_after_a_copy(
 async def test_store_beyond_repair_is_left_as_it_is(roost: Roost, database: Path) -> None:
     damaged = b"\xff" * len(database.read_bytes())
     database.write_bytes(damaged)
+    examined = await roost("doctor")
+    assert rows(examined.out)["Store"][0] == "bad"
+    assert examined.err == ""  # what is stored is not looked for where there is no store
     refused = await roost("doctor", "--repair")
     assert refused.code == 1
     assert "Restore a backup" in refused.err

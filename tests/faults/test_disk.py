@@ -8,18 +8,22 @@ from pathlib import Path
 
 import apsw
 import pytest
+from structlog.testing import capture_logs
 
 from roost.client.place import find, left_in
 from roost.core.clock import SystemClock
+from roost.core.config import Config
 from roost.core.errors import DataFolderError, StoreError, StoreFull, StoreUnavailable
 from roost.core.ids import TurnId
 from roost.core.keys import Key
 from roost.core.messages import TextPart
 from roost.core.turns import NewTurn
+from roost.runtime import checks
 from roost.store.folder import DATABASE, OwnerLock, this_process
 from roost.store.sqlite.engine import SqliteEngine
 from roost.store.sqlite.readers import THREADS
 from roost.store.sqlite.repair import check
+from roost.wiring import known_channels
 from tests.faults.disk import Call, failing_disk
 from tests.faults.engines import (
     Gate,
@@ -190,7 +194,7 @@ def fill(disk: Path, *, leaving: int) -> Path:
     return filler
 
 
-@pytest.mark.parametrize("pages", [0, 1, 2, 16])
+@pytest.mark.parametrize("pages", [*range(12), 16])
 async def test_new_store_on_a_full_disk_says_so(small_disk: Path, pages: int) -> None:
     filler = fill(small_disk, leaving=pages)
     for _ in range(2):  # what failed holds the folder no longer, in the same process too
@@ -202,6 +206,33 @@ async def test_new_store_on_a_full_disk_says_so(small_disk: Path, pages: int) ->
         await populate(store)
     assert (small_disk / "data" / DATABASE).exists()
     assert recount(small_disk / "data") == []
+
+
+@pytest.mark.parametrize("pages", range(9))
+async def test_store_of_before_on_a_full_disk_says_so(small_disk: Path, pages: int) -> None:
+    async with opened(small_disk / "data") as store:
+        await populate(store)
+    filler = fill(small_disk, leaving=pages)
+    with pytest.raises((DataFolderError, StoreFull), match="Free some disk space"):
+        async with opened(small_disk / "data"):
+            pass
+    filler.unlink()
+    async with opened(small_disk / "data") as store:
+        assert (await store.of(USER).history.load(TALK)).messages
+    assert recount(small_disk / "data") == []
+
+
+async def test_look_at_the_store_on_a_full_disk_is_not_repeated(small_disk: Path) -> None:
+    config = Config(data=small_disk / "data")
+    async with opened(config.data) as store:
+        await populate(store)
+    fill(small_disk, leaving=0)
+    assert list(checks.store(config)) == [
+        ("bad", "Store", "can't be opened: its disk is full", "Free some disk space.")
+    ]
+    with capture_logs() as logs:
+        assert await known_channels(config, {}) == {}
+    assert [each["event"] for each in logs] == ["channels that were added can't be read"]
 
 
 def test_server_that_can_not_leave_its_credential_says_so(small_disk: Path) -> None:

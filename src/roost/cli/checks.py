@@ -38,7 +38,7 @@ from roost.runtime.checks import (
 from roost.runtime.checks import model as model_found
 from roost.store.cipher import VARIABLE, has_key, read_key
 from roost.store.folder import DATABASE, KEY, Owner, holder
-from roost.wiring import known_channels, known_models
+from roost.wiring import known_channels, known_models, models
 
 _READY_SECONDS = 5.0
 _CHANNEL_SECONDS = 10.0
@@ -52,9 +52,11 @@ def examine(
     folder = data_folder(config.data)
     yield folder
     yield free_disk(shutil.disk_usage(nearest(config.data)).free)
-    owner = None
+    owner, readable = None, False
     if folder.state != "bad" and config.data.is_dir():
-        yield from store(config)
+        found = list(store(config))
+        yield from found
+        readable = all(finding.state != "bad" for finding in found)
         yield secret_key(config.data, environ)
         owner = holder(config.data)
         yield held_by(owner)
@@ -62,8 +64,9 @@ def examine(
             yield uvloop.run(server(config.data, owner.address))
     yield port(config.server.host, config.server.port, owner)
     yield uvloop.run(sandbox(config))
-    yield uvloop.run(model(config, keys, environ))
-    for name, channel in uvloop.run(known_channels(config, environ)).items():
+    yield uvloop.run(model(config, keys, environ, stored=readable))
+    channels = uvloop.run(known_channels(config, environ)) if readable else config.channels
+    for name, channel in channels.items():
         if channel.paused == "no":
             yield uvloop.run(channel_found(name, channel))
 
@@ -98,10 +101,13 @@ async def channel_found(name: str, config: ChannelConfig) -> Finding:
         return Finding("warn", subject, str(error) or "it does not answer")
 
 
-async def model(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str]) -> Finding:
-    """The model that answers if nobody chooses another."""
+async def model(
+    config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], *, stored: bool = True
+) -> Finding:
+    """The model that answers if nobody chooses another, by what is `stored` too."""
+    known = known_models if stored else models
     try:
-        async with known_models(config, keys, environ) as (providers, clients):
+        async with known(config, keys, environ) as (providers, clients):
             target = providers.default()
             served = await clients.models(target.provider)
     except RoostError as error:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import apsw
 
 from roost.core.config import Config
-from roost.core.errors import RoostError
+from roost.core.errors import RoostError, StoreFull
 from roost.core.keys import StoreAddress
 from roost.llm.providers import LOCAL, Providers, Target
 from roost.runtime.heartbeat import silence_of
@@ -233,6 +233,9 @@ def _file(folder: Path) -> Iterator[Finding]:
         refuse_if_tied(folder)
         found = repair.schema_of(folder)
         problems = repair.check(folder)
+    except StoreFull:
+        yield Finding("bad", "Store", "can't be opened: its disk is full", "Free some disk space.")
+        return
     except RoostError as error:
         yield Finding("bad", "Store", str(error))
         return

@@ -76,6 +76,9 @@ def _fold(*values: SqlValue) -> SqlValue:
 def explain(error: apsw.Error, path: object) -> RoostError:
     """SQLite's error as ours."""
     match error:
+        # The shared memory beside the log is a file too, and grows by zeros only.
+        case apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):
+            return StoreFull(path=path)
         case apsw.FullError():
             return StoreFull(path=path)
         case apsw.CorruptError() | apsw.NotADBError():

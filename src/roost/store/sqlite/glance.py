@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from roost.core.clock import SystemClock
-from roost.core.errors import StoreError
+from roost.core.errors import StoreError, StoreFull, StoreUnavailable
 from roost.store import statements
 from roost.store.cipher import Cipher, has_key, read_key
 from roost.store.figures import CommitFigures
@@ -40,13 +40,17 @@ def glance(folder: Path, environ: Mapping[str, str]) -> Generator[Glance | None]
 
 
 class _Looking:
-    """An engine that only reads."""
+    """An engine that only reads, and says at once that it can't: who looks tells what there is now,
+    and does not wait for it to pass."""
 
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
     async def read(self, operation: Callable[[], Operation[T]]) -> T:
-        return await self._readers.read(operation)
+        try:
+            return await self._readers.read(operation)
+        except (StoreFull, StoreUnavailable) as error:
+            raise StoreError(str(error)) from error
 
     async def write(self, operation: Callable[[], Operation[T]], *, vital: bool = False) -> T:
         raise StoreError("it is only looked at here.")

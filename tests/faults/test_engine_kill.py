@@ -28,7 +28,9 @@ from tests.faults.recount import recount
 KILLS = int(os.environ.get("ROOST_TEST_ENGINE_KILLS", "50"))
 SEED = int(os.environ.get("ROOST_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 SESSIONS = 4
-ELSEWHERE = {each for each in faults.PLACES if each.startswith(("memory.", "channel.", "move."))}
+ELSEWHERE = {
+    each for each in faults.PLACES if each.startswith(("memory.", "channel.", "move.", "repair."))
+}
 """Reached where there is a memory or a channel: test_memory_kill.py and test_channel_kill.py go
 there."""
 

@@ -23,7 +23,7 @@ from tests.faults.writer import MAILBOX, USER
 
 KILLS = int(os.environ.get("ROOST_TEST_KILLS", "100"))
 SEED = int(os.environ.get("ROOST_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
-ELSEWHERE = ("store.migrate", "memory.", "channel.", "move.")
+ELSEWHERE = ("store.migrate", "memory.", "channel.", "move.", "repair.")
 REACHED = {place for place in faults.PLACES if not place.startswith(ELSEWHERE)}
 
 

@@ -3,7 +3,11 @@
 import asyncio
 import contextlib
 import itertools
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,12 +23,15 @@ from roost.core.turns import NewTurn, TurnEnd
 from roost.core.usage import Usage
 from roost.store.folder import DATABASE
 from roost.store.migrations import SCHEMA_VERSION
-from roost.store.sqlite.connect import Connection
+from roost.store.operations import Row
+from roost.store.sqlite.backup import backup
+from roost.store.sqlite.connect import Connection, connect_writer
 from roost.store.sqlite.repair import Repair, check, repair
 from roost.store.sqlite.store import SqliteStore
 from tests.faults.migrator import NEXT, apply, made_up
 from tests.faults.recount import recount
 from tests.faults.scene import ATTACHMENT, SCOPE, TALK, USER, lease_of, opened, populate, rows_of
+from tests.faults.victim import REPOSITORY
 
 DEADLINE = 60.0
 BIG = SessionId("ses_big")
@@ -345,6 +352,74 @@ async def test_two_repairs_in_one_second_keep_two_copies(data: Path) -> None:
         scribble(data, in_an_index_of(data, "messages"))
         copies.add((await repaired(data)).copy)
     assert len(copies) == 2
+
+
+def rows_in_the_log(folder: Path, into: Path) -> None:
+    """Copy a store as a killed Roost would leave it: its last row is in the log alone."""
+    connection = connect_writer(folder / DATABASE)
+    connection.rows("INSERT INTO settings VALUES ('', 'late', '1', 0)")
+    shutil.copytree(folder, into)
+    connection.close()
+
+
+def killed_at(place: str, *command: str) -> None:
+    environ = os.environ | {"ROOST_FAULTS": f"{place}=kill"}
+    result = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=REPOSITORY,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert result.returncode == -signal.SIGKILL, result.stderr
+
+
+SWAPPING = ("repair.name.after", "repair.swap.before", "repair.swap.after")
+
+
+async def assert_all_is_there(folder: Path, before: dict[str, list[Row]]) -> None:
+    async with opened(folder, SystemClock()) as store:
+        assert await store.settings.get("late") == "1"
+    after = rows_of(folder)
+    for table in ("messages", "turns", "users", "events", "usage", "secrets"):
+        assert after[table] == before[table], table
+    assert check(folder) == []
+    assert [*folder.glob("rep*.db*"), *folder.glob("rescued*")] == []
+
+
+@pytest.mark.parametrize("place", ["repair.name.before", *SWAPPING])
+async def test_repair_that_is_killed_leaves_a_store_with_all_that_was_rescued(
+    data: Path, tmp_path: Path, place: str
+) -> None:
+    before = rows_of(data)
+    scribble(data, in_an_index_of(data, "turns"))
+    damaged = tmp_path / "damaged"
+    rows_in_the_log(data, damaged)
+    killed_at(place, "roost", "doctor", "--repair", "--data", str(damaged))
+    if place == "repair.name.before":
+        assert check(damaged)  # as it was
+        repair(damaged, "0")
+    assert check(damaged) == []
+    backup(damaged, tmp_path / "backup")
+    await assert_all_is_there(tmp_path / "backup", before)
+    await assert_all_is_there(damaged, before)
+
+
+@pytest.mark.parametrize("place", SWAPPING)
+async def test_start_that_finishes_a_repair_may_be_killed_too(
+    data: Path, tmp_path: Path, place: str
+) -> None:
+    before = rows_of(data)
+    scribble(data, in_an_index_of(data, "turns"))
+    damaged = tmp_path / "damaged"
+    rows_in_the_log(data, damaged)
+    killed_at("repair.name.after", "roost", "doctor", "--repair", "--data", str(damaged))
+    if place != "repair.name.after":
+        killed_at(place, "tests.faults.opener", str(damaged))
+    repair(damaged, "0")  # of what was rescued, not of what was damaged
+    await assert_all_is_there(damaged, before)
 
 
 async def test_store_in_use_is_not_repaired(tmp_path: Path) -> None:

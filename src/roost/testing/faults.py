@@ -23,6 +23,10 @@ PLACES = frozenset(
         "store.commit.after",  # durable, nobody has been told
         "store.migrate.before",  # a migration has run, nothing is durable
         "store.migrate.after",
+        "repair.name.before",  # all that can be is rescued, under a name that says unfinished
+        "repair.name.after",  # now under one that says finished, beside the damaged store
+        "repair.swap.before",  # the log of the damaged store is gone, its database is not
+        "repair.swap.after",
         "move.slice.before",  # rows of a store that moves are on their way, nothing is durable
         "move.slice.after",
         "blob.write.before",  # the bytes are on their way to disk, under a temporary name

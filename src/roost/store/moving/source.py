@@ -17,6 +17,7 @@ from roost.store.moving.tables import PIECES, Table
 from roost.store.operations import Row, SqlValue
 from roost.store.sqlite.connect import Connection, connect_reader, explained
 from roost.store.sqlite.schema import check_before_opening
+from roost.store.sqlite.swap import database_of, finish
 
 _COUNT_PIECES = f"""
 SELECT coalesce(sum((size + {CHUNK} - 1) / {CHUNK}), 0)
@@ -103,13 +104,14 @@ def _storable(value: SqlValue) -> SqlValue:
 def opened(folder: Path, environ: Mapping[str, str], version: str) -> Generator[Source]:
     """Take the folder, and look whether what is in it can be moved."""
     path = folder / DATABASE
-    if not is_there(path):
+    if not is_there(database_of(folder)):
         raise DataFolderError("there is no store in it. Nothing to move.", folder=folder)
     if not has_key(folder, environ):
         reason = f"its {KEY} is missing. Put it back, or set {VARIABLE} as for the server."
         raise DataFolderError(reason, folder=folder)
     lock = OwnerLock(folder, this_process(version, round(time.time() * 1000)))
     try:
+        finish(folder)
         with explained(path):
             _check_schema(path)
             connection = connect_reader(path)

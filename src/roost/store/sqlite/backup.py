@@ -14,6 +14,7 @@ from roost.store.marks import refuse_if_tied
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import connect_reader, explained
 from roost.store.sqlite.schema import read_schema
+from roost.store.sqlite.swap import database_of
 
 
 class Backup(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ def backup(folder: Path, destination: Path) -> Backup:
     after it. The copy gets its name when it is complete: half a backup never looks like one.
     """
     refuse_if_tied(folder)
-    source = folder / DATABASE
+    source = database_of(folder)
     if not is_there(source):
         raise _nothing_in(folder)
     draft = destination.with_name(f".{destination.name}.unfinished")
@@ -60,7 +61,7 @@ def _nothing_in(folder: Path) -> DataFolderError:
 
 def _fill(draft: Path, folder: Path) -> tuple[int, int, int]:
     """How many sessions, and how many bytes, were copied, and how many blobs could not be."""
-    sessions, blobs = _copy_database(folder / DATABASE, draft / DATABASE)
+    sessions, blobs = _copy_database(database_of(folder), draft / DATABASE)
     size, missing = _copy_blobs(folder / BLOBS, draft / BLOBS, blobs)
     size += (draft / DATABASE).stat().st_size
     if (folder / KEY).exists():

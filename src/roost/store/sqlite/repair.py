@@ -24,6 +24,7 @@ from roost.store.sqlite.damage import problems_in
 from roost.store.sqlite.mend import mend
 from roost.store.sqlite.rescue import connect_damaged, copy_tables
 from roost.store.sqlite.schema import migrate, read_schema
+from roost.store.sqlite.swap import database_of, files_of, finish, swap_in
 
 RESCUED = "rescued.db"
 
@@ -39,7 +40,7 @@ class Repair(msgspec.Struct, frozen=True):
 
 def check(folder: Path) -> list[str]:
     """Problems of the store in a folder; none if it is fine, or not there yet."""
-    path = folder / DATABASE
+    path = database_of(folder)
     if not is_there(path):
         return []
     with explained(path):
@@ -48,7 +49,7 @@ def check(folder: Path) -> list[str]:
 
 def schema_of(folder: Path) -> Schema | None:
     """What the store in a folder says of itself; None if it is not there yet."""
-    path = folder / DATABASE
+    path = database_of(folder)
     if not is_there(path):
         return None
     with explained(path):
@@ -67,28 +68,29 @@ def repair(folder: Path, version: str) -> Repair:
     not know would be lost.
     """
     path = folder / DATABASE
-    if not is_there(path):
+    if not is_there(database_of(folder)):
         raise DataFolderError("there is no store in it. Nothing to repair.", folder=folder)
     lock = OwnerLock(folder, this_process(version, SystemClock().now()))
     copy = _free_name(folder / time.strftime("damaged-%Y%m%d-%H%M%S"))
     try:
+        finish(folder)
         with explained(path):
             kept, lost = _rescue(path, folder / RESCUED)
         _copy_files(path, copy)
-        _put_in_place(folder / RESCUED, path)
+        swap_in(folder / RESCUED)
     except OSError as error:
         shutil.rmtree(copy, ignore_errors=True)
         reason = f"{error.strerror or error}. The store was not repaired; it is as it was."
         raise DataFolderError(reason, folder=folder) from error
     finally:
-        for file in _files(folder / RESCUED):
+        for file in files_of(folder / RESCUED):
             file.unlink()
         lock.release()
     return Repair(copy, kept, lost)
 
 
 def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
-    for left_over in _files(target):
+    for left_over in files_of(target):
         left_over.unlink()
     known = load("sqlite")
     damaged = connect_damaged(source)
@@ -103,6 +105,8 @@ def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
             raise StoreDamaged("nothing in it can be read", path=source)
         lost += mend(rescued, source.parent / BLOBS)
         rescued.rows("COMMIT")
+        # What is put in place is one file: closing would not say that the log could not be emptied.
+        rescued.rows("pragma journal_mode = delete")
     finally:
         damaged.close()
         rescued.close()
@@ -122,27 +126,11 @@ def _refuse_if_newer(damaged: Connection, known: int, path: Path) -> None:
 
 def _copy_files(path: Path, copy: Path) -> None:
     copy.mkdir(mode=0o700)
-    for file in _files(path):
+    for file in files_of(path):
         shutil.copy2(file, copy / file.name)
         sync_file(copy / file.name)
     sync_folder(copy)
     sync_folder(copy.parent)
-
-
-def _put_in_place(rescued: Path, path: Path) -> None:
-    """The old log first: with the new database, it would be taken for its own."""
-    for file in _files(path):
-        if file != path:
-            file.unlink()
-    sync_folder(path.parent)
-    rescued.replace(path)
-    sync_folder(path.parent)
-
-
-def _files(path: Path) -> list[Path]:
-    """A database and what belongs to it."""
-    names = (path.name, f"{path.name}-wal", f"{path.name}-shm")
-    return [file for name in names if (file := path.with_name(name)).exists()]
 
 
 def _free_name(path: Path) -> Path:

@@ -17,6 +17,7 @@ from roost.store.sqlite.connect import explained
 from roost.store.sqlite.damage import check_at_start
 from roost.store.sqlite.engine import SqliteEngine
 from roost.store.sqlite.schema import check_before_opening
+from roost.store.sqlite.swap import finish
 from roost.store.store import Store
 from roost.store.upkeep import Retention, idle_work
 
@@ -70,6 +71,7 @@ def open_store(
     lock = OwnerLock(folder, this_process(version, clock.now()))
     path = folder / DATABASE
     try:
+        finish(folder)
         known = load("sqlite")
         with explained(path):
             schema = check_before_opening(path, known)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.clock import SystemClock
+from roost.core.config import Config
 from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned, StoreTooNew
 from roost.core.facts import Learned, NewFact
 from roost.core.ids import BlobId, FactId, MessageId, SessionId, TurnId
@@ -21,6 +23,7 @@ from roost.core.messages import Draft, FilePart, TextPart
 from roost.core.sessions import NewSession
 from roost.core.turns import NewTurn, TurnEnd
 from roost.core.usage import Usage
+from roost.runtime import checks
 from roost.store.folder import DATABASE
 from roost.store.migrations import SCHEMA_VERSION
 from roost.store.operations import Row
@@ -162,6 +165,55 @@ async def test_page_in_the_middle_of_the_messages(data: Path) -> None:
     assert await found_by_search(data, f"answer {TURNS - 1}") == [f"msg_answer_{TURNS - 1:04}"]
 
 
+def rows_without_users(folder: Path) -> None:
+    connection = Connection(str(folder / DATABASE))
+    connection.rows("pragma foreign_keys = off")
+    connection.rows("DELETE FROM users")
+    connection.close()
+
+
+def index_of_a_row_that_is_gone(folder: Path) -> None:
+    """A row goes while SQLite does not know of the index."""
+    index = "type = 'index' AND tbl_name = 'messages' AND sql IS NOT NULL"
+    with_schema(folder, f"CREATE TABLE aside AS SELECT * FROM sqlite_schema WHERE {index}")
+    with_schema(folder, f"DELETE FROM sqlite_schema WHERE {index}")
+    with_schema(folder, "DELETE FROM messages WHERE id = 'msg_asked_0003'")
+    with_schema(folder, "INSERT INTO sqlite_schema SELECT * FROM aside")
+
+
+def with_schema(folder: Path, statement: str) -> None:
+    connection = Connection(str(folder / DATABASE))
+    connection.rows("pragma writable_schema = on")
+    connection.rows(statement)
+    connection.close()
+
+
+def three_pages_of_turns(folder: Path) -> None:
+    scribble(folder, *pages(folder, "turns")[1:4])
+
+
+def two_thirds(folder: Path) -> None:
+    path = folder / DATABASE
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (three_pages_of_turns, "3 pages can't be read"),
+        (rows_without_users, r"\d+ rows name what is missing"),
+        (index_of_a_row_that_is_gone, "an index does not fit its table"),
+        (two_thirds, "a part of it can't be read"),
+    ],
+)
+async def test_damage_is_told_in_a_sentence(data: Path, damage: Damage, words: str) -> None:
+    damage(data)
+    (problem,) = check(data)
+    assert re.fullmatch(words, problem)
+    (found,) = checks.store(Config(data=data))
+    assert found.found == f"damaged: {problem}"
+
+
 async def test_two_pages_far_apart_cost_only_their_own_rows(data: Path) -> None:
     before = rows_of(data)["messages"]
     leaves = pages(data, "messages")[1:]
@@ -285,9 +337,8 @@ async def test_every_single_damaged_page_is_found_and_survived(tmp_path: Path) -
 
 
 async def test_truncated_file(data: Path) -> None:
-    path = data / DATABASE
     before = len(rows_of(data)["messages"])
-    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    two_thirds(data)
     result = await repaired(data)
     assert result.lost
     assert 0 < len(rows_of(data)["messages"]) < before

@@ -231,8 +231,8 @@ def _server(known: KnownServer, *, silent: bool) -> str:
 def _file(folder: Path) -> Iterator[Finding]:
     try:
         refuse_if_tied(folder)
-        found = repair.schema_of(folder)
         problems = repair.check(folder)
+        found = None if problems else repair.schema_of(folder)
     except StoreFull:
         yield Finding("bad", "Store", "can't be opened: its disk is full", "Free some disk space.")
         return
@@ -240,11 +240,10 @@ def _file(folder: Path) -> Iterator[Finding]:
         yield Finding("bad", "Store", str(error))
         return
     if problems:
-        more = f", and {len(problems) - 3} more" if len(problems) > 3 else ""
         yield Finding(
             "bad",
             "Store",
-            "; ".join(problems[:3]) + more,
+            f"damaged: {problems[0]}",
             "Stop Roost and run `roost doctor --repair`; it makes a copy first.",
         )
     elif found is None:

@@ -22,6 +22,8 @@ log = structlog.get_logger()
 BUSY_TIMEOUT = 5000
 """Milliseconds. Nobody but the writer writes: only recovering and closing are ever waited for."""
 
+UNREADABLE = "a part of it can't be read"
+
 Parameters = Mapping[str, SqlValue] | Sequence[SqlValue] | None
 
 
@@ -82,7 +84,7 @@ def explain(error: apsw.Error, path: object) -> RoostError:
         case apsw.FullError():
             return StoreFull(path=path)
         case apsw.CorruptError() | apsw.NotADBError():
-            return StoreDamaged(str(error), path=path)
+            return StoreDamaged(UNREADABLE, path=path)
         case apsw.ConstraintError():
             log.error("a write broke a constraint of the store", exc_info=error)
             return StoreContradicted()

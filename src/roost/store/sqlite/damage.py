@@ -1,16 +1,29 @@
 """Finds damage in a SQLite store, without changing it."""
 
+import re
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
+import structlog
 
 from roost.core.errors import StoreDamaged
 from roost.store.migrations import Schema
-from roost.store.sqlite.connect import Connection, connect_reader
+from roost.store.sqlite.connect import UNREADABLE, Connection, connect_reader
+
+log = structlog.get_logger()
 
 START_SECONDS = 0.3
 """How long a start may look for damage. A large store is looked through by `roost doctor`."""
+
+_MOST = 100
+"""Complaints after which SQLite stops looking."""
+
+# "Page 7: never used" is no page that can't be read: what named it is.
+_PAGE = re.compile(r"\bpage (\d+)")
+_INDEX = re.compile(r"\b(from|in) index\b|\binverted index\b")
+_ORPHAN = "names a missing row"
 
 
 def check_at_start(path: Path, schema: Schema) -> None:
@@ -21,30 +34,64 @@ def check_at_start(path: Path, schema: Schema) -> None:
 
 
 def problems_in(path: Path, *, seconds: float | None = None) -> list[str]:
-    """What SQLite finds wrong; nothing, if it is fine or if time ran out first."""
+    """What is wrong, in words; nothing, if it is fine or if time ran out first."""
+    complaints = list(_complaints(path, seconds))
+    if not complaints:
+        return []
+    log.debug("the store is damaged", path=str(path), found=complaints)
+    return [_in_words(complaints)]
+
+
+def _complaints(path: Path, seconds: float | None) -> Iterator[str]:
     try:
         connection = connect_reader(path)
         try:
-            return _look(connection, seconds)
+            yield from _look(connection, seconds)
         finally:
             connection.close()
     except apsw.InterruptError:
-        return []
+        return
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        return [str(error)]
+        yield str(error)
 
 
-def _look(connection: Connection, seconds: float | None) -> list[str]:
+def _look(connection: Connection, seconds: float | None) -> Iterator[str]:
     if seconds is not None:
         deadline = time.monotonic() + seconds
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
-        return _complaints(connection, "quick_check(20)")
-    if found := _complaints(connection, "integrity_check(20)"):
-        return found
-    broken = connection.rows("pragma foreign_key_check")
-    return [f"a row of {row[0]} names a missing row of {row[2]}" for row in broken[:20]]
+        yield from _lines(connection, f"quick_check({_MOST})")
+        return
+    whole = True
+    for line in _lines(connection, f"integrity_check({_MOST})"):
+        whole = False
+        yield line
+    if whole:
+        for row in connection.each("pragma foreign_key_check"):
+            yield f"a row of {row[0]} {_ORPHAN} of {row[2]}"
 
 
-def _complaints(connection: Connection, pragma: str) -> list[str]:
-    rows = connection.rows(f"pragma {pragma}")
-    return [str(row[0]) for row in rows if row[0] != "ok"]
+def _lines(connection: Connection, pragma: str) -> Iterator[str]:
+    """A row of an answer can have many, below a heading."""
+    for (report,) in connection.each(f"pragma {pragma}"):
+        for line in str(report).splitlines():
+            if line != "ok" and not line.startswith("***"):
+                yield line
+
+
+def _in_words(complaints: Sequence[str]) -> str:
+    """The worst of it: the rest mostly follows from that."""
+    pages = {found[1] for line in complaints if (found := _PAGE.search(line))}
+    orphans = sum(_ORPHAN in line for line in complaints)
+    if pages and len(complaints) >= _MOST:
+        return f"{len(pages)} pages or more can't be read"
+    if pages:
+        return f"{_counted(len(pages), 'page', 'pages')} can't be read"
+    if orphans:
+        return f"{_counted(orphans, 'row names', 'rows name')} what is missing"
+    if any(_INDEX.search(line) for line in complaints):
+        return "an index does not fit its table"
+    return UNREADABLE
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import re
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -9,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from roost.core.clock import SystemClock
+from roost.core.config import Config
 from roost.core.errors import DataFolderError, StoreTooNew
 from roost.core.ids import TurnId
-from roost.store.folder import DATABASE, KEY
+from roost.runtime import checks
+from roost.store.folder import BLOBS, DATABASE, KEY
 from roost.store.leases import session_lease
 from roost.store.migrations import SCHEMA_VERSION, Schema, load, pending
 from roost.store.operations import Row
+from roost.store.sqlite.backup import backup
 from roost.store.sqlite.connect import Connection, connect_reader, connect_writer
 from roost.store.sqlite.repair import check, repair
 from roost.store.sqlite.schema import check_before_opening, migrate, read_schema
@@ -321,8 +326,34 @@ async def test_database_of_another_program_is_refused_untouched(tmp_path: Path) 
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("left", ["attachments", "log"])
+@pytest.mark.parametrize("what", ["empty", "missing"])
+async def test_store_that_was_there_is_missed(tmp_path: Path, what: str, left: str) -> None:
+    await populated(tmp_path)
+    if left == "log":
+        shutil.rmtree(tmp_path / BLOBS)
+        (tmp_path / f"{DATABASE}-wal").write_bytes(b"log")
+    (tmp_path / DATABASE).unlink()
+    if what == "empty":
+        (tmp_path / DATABASE).touch()
+    words = f"its {DATABASE} is {what}, but .* Restore a backup, or move .* away to begin anew"
+    with pytest.raises(DataFolderError, match=words):
+        await populated(tmp_path)
+    with pytest.raises(DataFolderError, match=words):
+        repair(tmp_path, "0")
+    with pytest.raises(DataFolderError, match=words):
+        backup(tmp_path, tmp_path / "backup")
+    (found,) = checks.store(Config(data=tmp_path))
+    assert found.state == "bad"
+    assert re.search(words, found.found)
+
+
 async def test_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    """As a crash at its birth leaves it."""
     (tmp_path / DATABASE).touch()
+    (tmp_path / BLOBS / "new").mkdir(parents=True)
     assert check_before_opening(tmp_path / DATABASE, load("sqlite")) == Schema()
+    (found,) = checks.store(Config(data=tmp_path))
+    assert (found.state, found.found) == ("good", "none yet, made at the first start")
     await populated(tmp_path)
     assert recount(tmp_path) == []

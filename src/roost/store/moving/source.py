@@ -11,12 +11,12 @@ import msgspec
 from roost.core.errors import Conflict, DataFolderError, StoreUnavailable
 from roost.store.blobs import CHUNK
 from roost.store.cipher import VARIABLE, Cipher, has_key, load_key
-from roost.store.folder import BLOBS, DATABASE, KEY, OwnerLock, is_there, this_process
+from roost.store.folder import BLOBS, DATABASE, KEY, OwnerLock, this_process
 from roost.store.migrations import SCHEMA_VERSION, load
 from roost.store.moving.tables import PIECES, Table
 from roost.store.operations import Row, SqlValue
 from roost.store.sqlite.connect import Connection, connect_reader, explained
-from roost.store.sqlite.schema import check_before_opening
+from roost.store.sqlite.schema import check_before_opening, is_unborn
 from roost.store.sqlite.swap import database_of, finish
 
 _COUNT_PIECES = f"""
@@ -104,7 +104,7 @@ def _storable(value: SqlValue) -> SqlValue:
 def opened(folder: Path, environ: Mapping[str, str], version: str) -> Generator[Source]:
     """Take the folder, and look whether what is in it can be moved."""
     path = folder / DATABASE
-    if not is_there(database_of(folder)):
+    if is_unborn(database_of(folder)):
         raise DataFolderError("there is no store in it. Nothing to move.", folder=folder)
     if not has_key(folder, environ):
         reason = f"its {KEY} is missing. Put it back, or set {VARIABLE} as for the server."

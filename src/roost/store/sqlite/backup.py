@@ -9,11 +9,11 @@ import apsw
 import msgspec
 
 from roost.core.errors import BackupFailed, DataFolderError, InvalidInput
-from roost.store.folder import BLOBS, DATABASE, KEY, is_there, sync_file, sync_folder
+from roost.store.folder import BLOBS, DATABASE, KEY, sync_file, sync_folder
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import connect_reader, explained
-from roost.store.sqlite.schema import read_schema
+from roost.store.sqlite.schema import is_unborn, read_schema
 from roost.store.sqlite.swap import database_of
 
 
@@ -33,7 +33,7 @@ def backup(folder: Path, destination: Path) -> Backup:
     """
     refuse_if_tied(folder)
     source = database_of(folder)
-    if not is_there(source):
+    if is_unborn(source):
         raise _nothing_in(folder)
     draft = destination.with_name(f".{destination.name}.unfinished")
     try:

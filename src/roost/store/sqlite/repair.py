@@ -13,7 +13,6 @@ from roost.store.folder import (
     BLOBS,
     DATABASE,
     OwnerLock,
-    is_there,
     sync_file,
     sync_folder,
     this_process,
@@ -23,7 +22,7 @@ from roost.store.sqlite.connect import Connection, connect_reader, connect_write
 from roost.store.sqlite.damage import problems_in
 from roost.store.sqlite.mend import mend
 from roost.store.sqlite.rescue import connect_damaged, copy_tables
-from roost.store.sqlite.schema import migrate, read_schema
+from roost.store.sqlite.schema import is_unborn, migrate, read_schema
 from roost.store.sqlite.swap import database_of, files_of, finish, swap_in
 
 RESCUED = "rescued.db"
@@ -41,7 +40,7 @@ class Repair(msgspec.Struct, frozen=True):
 def check(folder: Path) -> list[str]:
     """Problems of the store in a folder; none if it is fine, or not there yet."""
     path = database_of(folder)
-    if not is_there(path):
+    if is_unborn(path):
         return []
     with explained(path):
         return problems_in(path)
@@ -50,7 +49,7 @@ def check(folder: Path) -> list[str]:
 def schema_of(folder: Path) -> Schema | None:
     """What the store in a folder says of itself; None if it is not there yet."""
     path = database_of(folder)
-    if not is_there(path):
+    if is_unborn(path):
         return None
     with explained(path):
         connection = connect_reader(path)
@@ -68,7 +67,7 @@ def repair(folder: Path, version: str) -> Repair:
     not know would be lost.
     """
     path = folder / DATABASE
-    if not is_there(database_of(folder)):
+    if is_unborn(database_of(folder)):
         raise DataFolderError("there is no store in it. Nothing to repair.", folder=folder)
     lock = OwnerLock(folder, this_process(version, SystemClock().now()))
     copy = _free_name(folder / time.strftime("damaged-%Y%m%d-%H%M%S"))

@@ -7,6 +7,7 @@ import msgspec
 
 from roost.core.clock import Clock
 from roost.core.errors import DataFolderError
+from roost.store.folder import BLOBS, is_there
 from roost.store.migrations import Migration, Schema, pending
 from roost.store.sqlite.connect import Connection, connect_reader
 from roost.testing import faults
@@ -35,9 +36,29 @@ def read_schema(connection: Connection, path: Path) -> Schema:
     return msgspec.convert(rows[0], Schema)
 
 
+def is_unborn(path: Path) -> bool:
+    """Whether there is nothing in it yet. What comes after a store's birth says that there was:
+    to begin anew beside it would hide the loss, and end in removing it."""
+    if is_there(path) and path.stat().st_size:
+        return False
+    what = "empty" if path.exists() else "missing"
+    log = path.with_name(f"{path.name}-wal")
+    if any((path.parent / BLOBS).glob("??/*")):
+        left, name = "attachments are", BLOBS
+    elif log.exists() and log.stat().st_size:
+        left, name = "its log is", log.name
+    else:
+        return True
+    reason = (
+        f"its {path.name} is {what}, but {left} there. Restore a backup, or move {name} away to "
+        "begin anew."
+    )
+    raise DataFolderError(reason, folder=path.parent)
+
+
 def check_before_opening(path: Path, known: list[Migration]) -> Schema:
     """The schema of a store, read without changing a byte of it."""
-    if not path.exists() or path.stat().st_size == 0:
+    if is_unborn(path):
         return Schema()
     if path.with_name(f"{path.name}-journal").exists():
         _undo_half_a_birth(path)

@@ -149,10 +149,12 @@ async def test_store_of_every_version_can_be_rescued(
     connection = Connection(str(tmp_path / DATABASE))
     if lost:
         connection.rows("DELETE FROM sessions")
-    ((messages,),) = connection.rows("SELECT count(*) FROM messages")
+    counts = "(SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"
+    (before,) = connection.rows(f"SELECT {counts}")
     connection.close()
 
-    assert repair(tmp_path, "test").kept["messages"] == messages
+    kept = repair(tmp_path, "test").kept
+    assert (kept["sessions"], kept["messages"]) == before
     async with opened(tmp_path) as store:
         history = await store.of(USER).history.load(TALK)
         assert [message.id for message in history.messages] == [

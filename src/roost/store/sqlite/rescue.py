@@ -52,15 +52,16 @@ def _copy(damaged: Connection, rescued: Connection, table: str) -> tuple[int, bo
     marks = ", ".join([_mark(name, number) for number, name in enumerate(names, 1)])
     sound = f"json_valid(?{names.index(_JSON[table]) + 1})" if table in _JSON else "true"
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) SELECT {marks} WHERE {sound}"
-    before = rescued.total_changes()
-    complete = True
+    kept, complete = 0, True
     # What one direction jumps over beyond a gap, the other reads.
     for backwards in (False, True):
         for row in _readable(damaged, table, taken, backwards=backwards):
-            complete = row is not None and _insert(rescued, insert, row) and complete
+            inserted = row is not None and _insert(rescued, insert, row)
+            kept += inserted
+            complete = inserted and complete
         if complete:
             break
-    return rescued.total_changes() - before, complete
+    return kept, complete
 
 
 def _number_by_id(damaged: Connection, rescued: Connection) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from roost.core.clock import SystemClock
 from roost.core.config import Config
-from roost.core.errors import DataFolderError, StoreDamaged, StoreOwned, StoreTooNew
+from roost.core.errors import DataFolderError, StoreDamaged, StoreLost, StoreOwned, StoreTooNew
 from roost.core.facts import Learned, NewFact
 from roost.core.ids import BlobId, FactId, MessageId, SessionId, TurnId
 from roost.core.messages import Draft, FilePart, TextPart
@@ -328,7 +328,7 @@ async def test_every_single_damaged_page_is_found_and_survived(tmp_path: Path) -
         with contextlib.suppress(StoreDamaged):
             async with opened(folder):
                 pass
-        with contextlib.suppress(StoreDamaged):
+        with contextlib.suppress(StoreLost):
             repair(folder, "0")
             rescued += 1
             assert check(folder) == [], number
@@ -378,7 +378,9 @@ async def test_store_beyond_rescue_is_refused_and_left_as_it_was(
     await assert_refused(data)
     before = contents(data)
     names = {path.name for path in data.iterdir()}
-    with pytest.raises(StoreDamaged):
+    with pytest.raises(
+        StoreLost, match=r"table of contents can't be read. It was left .* Restore a backup"
+    ):
         repair(data, "0")
     assert contents(data) == before
     left = {path.name for path in data.iterdir()} - names

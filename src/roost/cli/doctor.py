@@ -8,7 +8,7 @@ from rich.text import Text
 from roost import __version__
 from roost.cli.checks import Finding, examine
 from roost.core.config import Config
-from roost.core.errors import ConfigError, StoreDamaged, StoreError
+from roost.core.errors import ConfigError
 from roost.core.keys import Key
 from roost.store.sqlite import repair
 
@@ -33,13 +33,10 @@ def mend(config: Config, out: Console) -> None:
     """Repair the store if it is damaged."""
     if config.store is not None:
         raise ConfigError("The store is in PostgreSQL, which is repaired with its own tools.")
-    try:
-        if not repair.check(config.data):
-            out.print("The store is whole; there is nothing to repair.\n")
-            return
-        result = repair.repair(config.data, __version__)
-    except StoreDamaged as error:
-        raise StoreError("it is beyond repair, and left as it was. Restore a backup.") from error
+    if not repair.check(config.data):
+        out.print("The store is whole; there is nothing to repair.\n")
+        return
+    result = repair.repair(config.data, __version__)
     kept = ", ".join(f"{count} {what}" for what, count in result.kept.items() if count)
     out.print(f"The store was repaired. As it was, it is kept in {result.copy}.")
     out.print(f"  Kept  {kept or 'nothing'}")

@@ -57,6 +57,7 @@ RoostError
     ├── StoreOwned          another process holds it
     ├── StoreTooNew         it was written by a newer Roost
     ├── StoreDamaged        its integrity check fails
+    ├── StoreLost           what is left of it can't be made a store again
     ├── StoreFull           no room is left on the disk
     ├── StoreUnavailable    the operating system refused a read or a write
     │   └── BytesMissing        those of an attachment are lost
@@ -339,6 +340,10 @@ class StoreTooNew(StoreError):
 
 class StoreDamaged(StoreError):
     """The store {path} is damaged: {detail}. Run `roost doctor --repair`; it makes a copy first."""
+
+
+class StoreLost(StoreError):
+    """The store {path} can't be repaired: {detail}. It was left as it was. Restore a backup."""
 
 
 class StoreFull(StoreError):

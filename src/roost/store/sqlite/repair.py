@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from roost.core.clock import SystemClock
-from roost.core.errors import DataFolderError, StoreDamaged, StoreTooNew
+from roost.core.errors import DataFolderError, StoreLost, StoreTooNew
 from roost.store.folder import (
     BLOBS,
     DATABASE,
@@ -99,9 +99,9 @@ def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
         migrate(rescued, known, SystemClock())
         rescued.rows("pragma foreign_keys = off")
         rescued.rows("BEGIN")
-        kept, lost = copy_tables(damaged, rescued)
+        kept, lost = copy_tables(damaged, rescued, _tables_in(damaged, source))
         if not any(kept.values()) and len(lost) == len(kept):
-            raise StoreDamaged("nothing in it can be read", path=source)
+            raise StoreLost("nothing in it can be read", path=source)
         lost += mend(rescued, source.parent / BLOBS)
         rescued.rows("COMMIT")
         # What is put in place is one file: closing would not say that the log could not be emptied.
@@ -110,8 +110,16 @@ def _rescue(source: Path, target: Path) -> tuple[dict[str, int], list[str]]:
         damaged.close()
         rescued.close()
     if problems := problems_in(target):
-        raise StoreDamaged(f"what was rescued does not fit together ({problems[0]})", path=source)
+        raise StoreLost(f"what was rescued does not fit together ({problems[0]})", path=source)
     return kept, lost
+
+
+def _tables_in(damaged: Connection, path: Path) -> set[str]:
+    """Without its table of contents a database is pages of which nobody can say whose they are."""
+    try:
+        return {str(name) for (name,) in damaged.rows("SELECT name FROM sqlite_schema")}
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreLost("its table of contents can't be read", path=path) from error
 
 
 def _refuse_if_newer(damaged: Connection, known: int, path: Path) -> None:

@@ -30,9 +30,11 @@ def connect_damaged(path: Path) -> Connection:
     return connection
 
 
-def copy_tables(damaged: Connection, rescued: Connection) -> tuple[dict[str, int], list[str]]:
-    """Copy what can be read of each table: how many rows that were, and which tables lost some."""
-    there = {str(name) for (name,) in damaged.rows("SELECT name FROM sqlite_schema")}
+def copy_tables(
+    damaged: Connection, rescued: Connection, there: set[str]
+) -> tuple[dict[str, int], list[str]]:
+    """Copy what can be read of each table that is `there`: how many rows that were, and which
+    tables lost some."""
     kept: dict[str, int] = {}
     lost: list[str] = []
     for table in tables_of(rescued):

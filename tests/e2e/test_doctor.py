@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from roost.http.server import bind
-from roost.store.sqlite.connect import connect_reader
+from roost.store.sqlite.connect import Connection, connect_reader
 from tests.e2e.command import DEADLINE, Roost
 
 
@@ -64,9 +64,13 @@ async def test_what_is_bad_comes_with_advice_and_exit_code_1(roost: Roost) -> No
         roost.environ["ROOST_SERVER_PORT"] = str(port)
         examined = await roost("doctor")
     assert examined.code == 1
-    assert rows(examined.out)["Port"] == ("bad", f"{port} on 127.0.0.1 is taken")
-    assert "Choose another with --port." in examined.out
-    assert "1 of " in examined.out.splitlines()[-1]
+    assert rows(examined.out)["Port"] == (
+        "bad",
+        f"{port} on 127.0.0.1 is taken by another program",
+    )
+    assert "Choose another: roost run --port NUMBER." in examined.out
+    last = examined.out.splitlines()[-1]
+    assert re.fullmatch(r"1 of \d+ checks failed. Until that is mended, Roost can't work.", last)
 
 
 @pytest.mark.parametrize("mode", [0o500, 0o000])
@@ -138,6 +142,7 @@ async def test_damaged_store_is_found_and_repaired_after_a_copy(
     assert repaired.code == 0, repaired
     assert rows(repaired.out)["Store"] == ("good", "whole")
     assert "some rows of sessions could not be read" in repaired.out
+    assert re.search(r"^  Kept  1 user, \d+ other rows$", repaired.out, re.MULTILINE), repaired.out
     copy = re.search(r"kept in (.*)\.$", repaired.out, re.MULTILINE)
     assert copy is not None
     assert (Path(copy[1]) / "roost.db").read_bytes() == damaged
@@ -167,6 +172,21 @@ async def test_store_in_use_is_not_repaired(roost: Roost, database: Path) -> Non
         refused = await roost("doctor", "--repair")
         assert refused.code == 1
         assert f"in use by process {server.process.pid}" in refused.err
+
+
+async def test_database_of_another_program_is_neither_examined_nor_repaired(
+    roost: Roost, database: Path
+) -> None:
+    database.unlink()
+    another = Connection(str(database))
+    another.rows("CREATE TABLE theirs (id)")
+    another.close()
+    examined = await roost("doctor")
+    assert "not one of Roost's" in rows(examined.out)["Store"][1]
+    assert examined.err == ""
+    repaired = await roost("doctor", "--repair")
+    assert (repaired.code, repaired.out) == (1, "")
+    assert "not one of Roost's" in repaired.err
 
 
 @pytest.mark.usefixtures("database")

@@ -53,7 +53,7 @@ def examine(
     yield folder
     yield free_disk(shutil.disk_usage(nearest(config.data)).free)
     owner, readable = None, False
-    if folder.state != "bad" and config.data.is_dir():
+    if folder.state != "bad" and (config.store is not None or config.data.is_dir()):
         found = list(store(config))
         yield from found
         readable = all(finding.state != "bad" for finding in found)
@@ -137,10 +137,12 @@ async def server(folder: Path, address: str) -> Finding:
 def port(host: str, number: int, owner: Owner | None) -> Finding:
     try:
         bind(host, number).close()
-    except PortTaken as error:
+    except PortTaken:
         if owner and owner.address and owner.address.endswith(f":{number}"):
             return Finding("good", "Port", f"{number}, held by process {owner.pid}")
-        return Finding("bad", "Port", f"{number} on {host} is taken", str(error))
+        found = f"{number} on {host} is taken by another program"
+        return Finding("bad", "Port", found, "Choose another: roost run --port NUMBER.")
     except AddressUnusable as error:
-        return Finding("bad", "Port", f"{number} on {host} can't be used", str(error))
+        found = f"{number} on {host} can't be used: {error.facts['reason']}"
+        return Finding("bad", "Port", found, "Choose others: roost run --host HOST --port NUMBER.")
     return Finding("good", "Port", f"{number or 'any'}, free")

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from roost.cli.chat.words import amount, one_line
+from roost.cli.chat.words import one_line
 from roost.cli.ports import Memory
 from roost.cli.reach import Reached, Work
 from roost.cli.tables import day, minute
+from roost.core.amounts import amount
 from roost.core.errors import InvalidInput
 from roost.core.facts import Fact
 from roost.core.ids import FactId

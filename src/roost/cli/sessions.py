@@ -10,11 +10,12 @@ from rich.console import Console
 
 from roost.cli import terminal
 from roost.cli.ask import harmless
-from roost.cli.chat.words import amount, one_line, title, usage
+from roost.cli.chat.words import one_line, title, usage
 from roost.cli.ports import Account
 from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, count, flag
 from roost.cli.tables import minute, print_table
+from roost.core.amounts import amount
 from roost.core.errors import InvalidInput
 from roost.core.ids import SessionId
 from roost.core.sessions import Session

@@ -6,10 +6,11 @@ from typing import Annotated
 
 from rich.console import Console
 
-from roost.cli.chat.words import amount, one_line
+from roost.cli.chat.words import one_line
 from roost.cli.reach import Reached, Work
 from roost.cli.settings import count
 from roost.cli.tables import print_table
+from roost.core.amounts import amount
 from roost.core.usage import NANO
 from roost.store.usage import Used, UsedOnDay
 

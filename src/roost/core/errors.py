@@ -206,7 +206,7 @@ class SettingWrong(ConfigError):
 
 
 class AddressUnusable(ConfigError):
-    """Roost can't listen on {host}, port {port}: {detail}. Choose others with --host and --port."""
+    """Roost can't listen on {host}, port {port}: {reason}. Choose others with --host and --port."""
 
 
 class PortTaken(ConfigError):

@@ -61,12 +61,12 @@ def bind(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except (UnicodeError, socket.gaierror) as error:
-        raise AddressUnusable("no such host is known", host=host, port=port) from error
+        raise AddressUnusable(host=host, port=port, reason="no such host is known") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(host=host, port=port) from error
         reason = os.strerror(error.errno or 0).lower()
-        raise AddressUnusable(reason, host=host, port=port) from error
+        raise AddressUnusable(host=host, port=port, reason=reason) from error
 
 
 def address(listener: socket.socket, *, scheme: str = "http") -> str:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 import apsw
 
+from roost.core.amounts import amount
 from roost.core.config import Config
 from roost.core.errors import RoostError, StoreFull
 from roost.core.keys import StoreAddress
@@ -80,7 +81,7 @@ def _channel(known: Known) -> Finding:
     if status.condition == "lost":
         return Finding("warn", subject, found)
     if known.undelivered:
-        found = f"{known.undelivered} messages could not be delivered"
+        found = f"{amount(known.undelivered, 'message')} could not be delivered"
         return Finding("warn", subject, found, "See roost channels undelivered.")
     return Finding("good", subject, status.bot or found)
 
@@ -152,7 +153,7 @@ def _trouble_with(folder: Path, status: os.stat_result) -> tuple[str, str] | Non
         return f"{folder} is not a folder", _OTHER_FOLDER
     if status.st_uid != user:
         found = f"{folder} belongs to user {status.st_uid}, and this is user {user}"
-        return found, f"Run Roost as that user. {_OTHER_FOLDER}"
+        return found, "Run Roost as that user, or choose another folder with --data."
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return f"{folder} is not writable", f"Run `chmod 700 {folder}`."
     if is_foreign(folder):
@@ -279,7 +280,9 @@ async def sandbox(config: Config) -> Finding:
     if tried.works:
         return Finding("good", subject, f"{tried.kind} works")
     state = "bad" if wanted == "bubblewrap" else "warn"
-    return Finding(state, subject, f"{tried.kind} does not work: {tried.why_not}", tried.advice)
+    named = tried.kind in tried.why_not
+    found = tried.why_not if named else f"{tried.kind} does not work: {tried.why_not}"
+    return Finding(state, subject, found, tried.advice)
 
 
 def nearest(folder: Path) -> Path:

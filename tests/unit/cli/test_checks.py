@@ -35,7 +35,8 @@ def test_port_of_another_program_is_bad() -> None:
         number = listener.getsockname()[1]
         finding = checks.port("127.0.0.1", number, OWNER)
     assert finding.state == "bad"
-    assert "--port" in finding.advice
+    assert finding.found == f"{number} on 127.0.0.1 is taken by another program"
+    assert finding.advice == "Choose another: roost run --port NUMBER."
 
 
 def test_port_of_our_own_server_is_good() -> None:
@@ -49,7 +50,9 @@ def test_port_of_our_own_server_is_good() -> None:
 
 
 def test_unusable_address_is_bad() -> None:
-    assert checks.port("192.0.2.1", 7667, None).state == "bad"
+    finding = checks.port("192.0.2.1", 7667, None)
+    assert finding.state == "bad"
+    assert finding.found == "7667 on 192.0.2.1 can't be used: cannot assign requested address"
 
 
 def test_secret_key_that_can_not_be_used_is_bad(tmp_path: Path) -> None:

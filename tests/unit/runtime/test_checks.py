@@ -100,6 +100,7 @@ def test_folder_of_someone_else_is_bad(tmp_path: Path) -> None:
     finding = checks.data_folder(tmp_path)
     assert finding.state == "bad"
     assert "belongs to user 12345" in finding.found
+    assert finding.advice == "Run Roost as that user, or choose another folder with --data."
 
 
 def test_missing_store_is_good(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ async def test_sandbox_that_does_not_work_comes_with_advice(
     monkeypatch.setenv("PATH", str(tmp_path))
     finding = await checks.sandbox(workspaces(tmp_path, wanted))
     assert finding.state == state
-    assert finding.found == "bubblewrap does not work: bubblewrap is not installed"
+    assert finding.found == "bubblewrap is not installed"
     assert finding.advice == "Install it: apt install bubblewrap."
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from roost.cli.chat import words
 from roost.cli.ports import Account
+from roost.core.amounts import amount
 from roost.core.errors import InvalidInput
 from roost.core.ids import SESSION_ID, SessionId
 from roost.core.messages import plain_text
@@ -186,7 +187,7 @@ async def _compact(room: Room, argument: str) -> Outcome:
     made = await room.account.history.compact(room.session, focus=argument or None)
     if made is None:
         return Outcome("There is nothing to gain: the conversation is short.")
-    left_out = words.amount(len(made.replaced), "message")
+    left_out = amount(len(made.replaced), "message")
     sizes = f"{made.tokens_before} tokens before, {made.tokens_after} after"
     how = f"summed up by {made.model}" if made.model else "cut down"
     return Outcome(f"{left_out} {how}: {sizes}. /restore brings them back.")
@@ -196,7 +197,7 @@ async def _usage(room: Room, _: str) -> Outcome:
     counters = (await room.account.session(room.session)).counters
     if not counters.turns:
         return Outcome("Nothing has been used yet.")
-    return Outcome(f"{words.amount(counters.turns, 'turn')}: {words.usage(counters)}")
+    return Outcome(f"{amount(counters.turns, 'turn')}: {words.usage(counters)}")
 
 
 async def _help(_: Room, __: str) -> Outcome:

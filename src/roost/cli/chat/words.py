@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from roost.cli.ask import harmless
+from roost.core.amounts import amount
 from roost.core.approvals import Approval
 from roost.core.messages import Part, TextPart, ToolResultPart
 from roost.core.sessions import Counters, Session
@@ -46,10 +47,6 @@ def ago(then_ms: int, now_ms: int) -> str:
             number = passed // size
             return f"{number} {unit}{'s' if number > 1 else ''} ago"
     return "just now"
-
-
-def amount(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def thought(duration: float) -> str:

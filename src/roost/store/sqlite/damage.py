@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import structlog
 
+from roost.core.amounts import amount
 from roost.core.errors import StoreDamaged
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import UNREADABLE, Connection, connect_reader
@@ -85,13 +86,9 @@ def _in_words(complaints: Sequence[str]) -> str:
     if pages and len(complaints) >= _MOST:
         return f"{len(pages)} pages or more can't be read"
     if pages:
-        return f"{_counted(len(pages), 'page', 'pages')} can't be read"
+        return f"{amount(len(pages), 'page')} can't be read"
     if orphans:
-        return f"{_counted(orphans, 'row names', 'rows name')} what is missing"
+        return f"{amount(orphans, 'row')} cut off from the rest"
     if any(_INDEX.search(line) for line in complaints):
         return "an index does not fit its table"
     return UNREADABLE
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -4,21 +4,22 @@ from pathlib import Path
 
 import msgspec
 
+from roost.core.amounts import amount
 from roost.core.clock import SystemClock
 from roost.core.ids import BlobId, UserId
 from roost.store import statements
 from roost.store.facts import index_facts
 from roost.store.operations import Operation, every, query
 from roost.store.sqlite.connect import Connection
-from roost.store.sqlite.rescue import tables_of
+from roost.store.sqlite.rescue import in_words, tables_of
 from roost.store.sqlite.runner import Runner
 
 _STEPS = (
-    ("stand_in_users", "user accounts; stand-ins were made"),
-    ("stand_in_admin", "administrator accounts; stand-ins were made"),
-    ("stand_in_sessions", "sessions' own rows, not their messages; stand-ins were made"),
-    ("forget_lost_messages", "turns' first messages"),
-    ("revive_superseded", "memories; what they had superseded holds again"),
+    ("stand_in_users", "user account", "{}; with a stand-in for each"),
+    ("stand_in_admin", "administrator account", "{}; with a stand-in for each"),
+    ("stand_in_sessions", "session", "all but the messages of {}; with a stand-in for each"),
+    ("forget_lost_messages", "turn", "the first message of {}"),
+    ("revive_superseded", "memory", "{}; what was superseded holds again"),
 )
 
 
@@ -31,15 +32,17 @@ def mend(rescued: Connection, blobs: Path) -> list[str]:
     """What was lost, in words."""
     runner = Runner(rescued, statements.load("sqlite"), SystemClock())
     lost = [
-        f"{count} {what}" for statement, what in _STEPS if (count := runner.run(_count(statement)))
+        words.format(amount(count, thing))
+        for statement, thing, words in _STEPS
+        if (count := runner.run(_count(statement)))
     ]
     if count := runner.run(_resume_streams()):
-        lost.append(f"{count} answers that were streaming")
+        lost.append(f"what had streamed of {amount(count, 'answer')}")
     while rescued.rows("pragma foreign_key_check"):
         for table in tables_of(rescued):
             lost += _let_go_of_parents(rescued, table)
     if count := runner.run(_name_blobs(blobs)):
-        lost.append(f"{count} attachments")
+        lost.append(amount(count, "attachment"))
     runner.run(_count("recount_all"))
     runner.run(index_facts())
     return lost
@@ -76,7 +79,8 @@ def _let_go_of_parents(rescued: Connection, table: str) -> list[str]:
         else:
             rescued.rows(f"DELETE FROM {table} WHERE {orphaned}")  # noqa: S608
             if count := rescued.changes():
-                lost.append(f"{count} rows of {table}, whose {column} could not be read")
+                rows = f"{amount(count, 'row')} of {in_words(table)}"
+                lost.append(f"{rows}, whose {in_words(str(column))} could not be read")
     return lost
 
 

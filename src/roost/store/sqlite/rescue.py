@@ -1,5 +1,6 @@
 """Reads the rows of a damaged database, around the places that can't be read."""
 
+import re
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -41,7 +42,7 @@ def copy_tables(
         if table in there:
             kept[table], complete = _copy(damaged, rescued, table)
             if not complete:
-                lost.append(f"some rows of {table} could not be read")
+                lost.append(f"some rows of {in_words(table)} could not be read")
     return kept, lost
 
 
@@ -130,6 +131,11 @@ def _until_unreadable(damaged: Connection, select: str, *at: int) -> Iterator[Ro
         yield from damaged.each(select, at)
     except apsw.Error:
         yield None
+
+
+def in_words(name: str) -> str:
+    """The name of a table, or of a column that names a row of another."""
+    return re.sub("_(id|number)$", "", name).replace("_", " ")
 
 
 def tables_of(connection: Connection) -> list[str]:

@@ -47,7 +47,7 @@ async def test_second_process_is_told_who_holds_the_folder(tmp_path: Path) -> No
     assert found is not None
     assert int(found[1]) == owner.pid
     assert found[2] == os.uname().nodename
-    assert before <= datetime.fromisoformat(found[3]) <= datetime.now(UTC)
+    assert before <= datetime.fromisoformat(found[3]).astimezone() <= datetime.now(UTC)
 
 
 async def test_folder_of_a_killed_owner_opens_at_once(tmp_path: Path) -> None:

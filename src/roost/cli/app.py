@@ -231,7 +231,7 @@ def main() -> NoReturn:
 
 
 def invoke(arguments: list[str]) -> int:
-    """Run one command line; the exit code is 2 if what was asked for makes no sense."""
+    """Run one command line; the exit code is 2 if it or the configuration can't be followed."""
     terminal.prepare_streams()
     log_at("info")
     try:

@@ -7,8 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.filesize import decimal
 
+from roost.core.amounts import amount
 from roost.core.config import Config
 from roost.core.errors import ConfigError
+from roost.store.folder import BLOBS
 from roost.store.sqlite import backup
 
 
@@ -20,9 +22,12 @@ def back_up(config: Config, destination: Path | None, out: Console) -> None:
         )
     name = f"roost-backup-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     made = backup.backup(config.data, (destination or Path(name)).absolute())
-    out.print(f"Backed up {made.sessions} sessions, {decimal(made.bytes)}, to {made.path}")
+    out.print(
+        f"Backed up {amount(made.sessions, 'session')}, {decimal(made.bytes)}, to {made.path}"
+    )
     if made.missing:
-        out.print(f"Without {made.missing} attachments: their files are missing in {config.data}")
+        missing = amount(made.missing, "attachment")
+        out.print(f"Without {missing}: missing in {config.data / BLOBS}")
     out.print("To restore it, start Roost on a copy of that folder:")
     out.print(f"  cp -a {shlex.quote(str(made.path))} NEW_FOLDER")
     out.print("  roost run --data NEW_FOLDER")

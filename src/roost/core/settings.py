@@ -256,10 +256,15 @@ KINDS: Mapping[Any, Kind] = {
 
 
 def wrong(given: Given, kind: Kind) -> SettingWrong:
-    value = _nature(given.value) if kind.secret else repr(given.value)
+    value = _nature(given.value) if kind.secret else _as_written(given.value)
     if len(value) > 80:
         value = value[:80] + "…"
     return SettingWrong(key=given.key, source=given.source, expected=kind.expected, value=value)
+
+
+def _as_written(value: object) -> str:
+    """In TOML, as far as that differs from Python."""
+    return repr(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _nature(value: object) -> str:

@@ -5,7 +5,7 @@ import fcntl
 import os
 import socket
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -33,9 +33,9 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if not self.pid:
             return "a process that has not said its name yet"
-        started = datetime.fromtimestamp(self.started_at / 1000, UTC).isoformat(" ", "seconds")
+        started = datetime.fromtimestamp(self.started_at / 1000).astimezone()
         where = f", at {self.address}" if self.address else ""
-        return f"process {self.pid} on {self.host}, started {started}{where}"
+        return f"process {self.pid} on {self.host}, started {started:%Y-%m-%d %H:%M:%S}{where}"
 
 
 def prepare(folder: Path) -> None:

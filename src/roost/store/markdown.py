@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from roost.core.amounts import amount
 from roost.core.messages import (
     ContextPart,
     FilePart,
@@ -23,7 +24,7 @@ _WHO = {"user": "You", "assistant": "Roost", "tool": "Tools", "note": "Note"}
 
 def markdown(session: Session, messages: Sequence[Message]) -> str:
     title = " ".join((session.title or "Untitled session").split())
-    blocks = [f"# {title}", f"{_time(session.created_at)}, {len(messages)} messages"]
+    blocks = [f"# {title}", f"{_time(session.created_at)}, {amount(len(messages), 'message')}"]
     for message in messages:
         stopped = ", stopped short" if message.partial else ""
         blocks.append(f"## {_WHO[message.role]}, {_time(message.created_at)}{stopped}")

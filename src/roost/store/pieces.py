@@ -33,6 +33,8 @@ class Piece(NamedTuple):
 
 def pieces(text: bytes | bytearray) -> Iterator[Piece]:
     """Of all the fields of an object, in their order."""
+    if _spaced(text, 0) == len(text):
+        raise NotJson("there is nothing in it")
     at = _expect(text, 0, b"{")
     if text[at : at + 1] == b"}":
         at += 1

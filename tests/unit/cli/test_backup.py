@@ -18,5 +18,5 @@ async def test_attachments_without_a_file_are_mentioned(
     for name, expected in (("whole", False), ("lacking", True)):
         said = io.StringIO()
         back_up(config, tmp_path / name, Console(file=said, width=500))
-        assert ("Without 1 attachments" in said.getvalue()) == expected
+        assert ("Without 1 attachment:" in said.getvalue()) == expected
         (folder / "blobs" / blob.id[:2] / blob.id).unlink(missing_ok=True)

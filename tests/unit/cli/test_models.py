@@ -10,7 +10,9 @@ from roost.cli import checks
 from roost.core.config import Config
 from roost.core.keys import Key, StoreAddress
 from roost.runtime.catalogue import Setup
+from roost.runtime.checks import store
 from roost.store.folder import KEY
+from roost.store.sqlite.connect import connect_writer
 from roost.testing.models import ModelServer
 from roost.wiring import known_channels, known_models, running
 
@@ -51,6 +53,20 @@ async def test_looking_makes_nothing(tmp_path: Path) -> None:
     async with known_models(config, {}, {}) as (providers, _):
         assert providers.find("nest") is None
     assert not config.data.exists()
+
+
+async def test_store_that_died_at_its_birth_is_not_looked_at(tmp_path: Path) -> None:
+    config = Config(data=tmp_path / "data")
+    async with running(config, {}, {}):
+        pass
+    (database,) = config.data.glob("*.db")
+    database.unlink()
+    connect_writer(database).close()
+    (found,) = store(config)
+    assert (found.state, found.found) == ("good", "none yet, made at the first start")
+    with capture_logs() as logs:
+        assert await known_channels(config, {}) == {}
+    assert logs == []
 
 
 async def test_store_that_can_not_be_read_leaves_what_is_configured(

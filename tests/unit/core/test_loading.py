@@ -215,7 +215,7 @@ def test_empty_variable_is_not_set() -> None:
         ("[server]\nport = 'abc'", "server.port (from {file}) is wrong: expected a whole number"),
         ("[server]\nport = '80'", "expected a whole number from 0 to 65535, got '80'"),
         ("[server]\nport = 65536", "got 65536"),
-        ("[server]\nport = true", "got True"),
+        ("[server]\nport = true", "got true"),
         ("[server]\nport = 1.5", "got 1.5"),
         ("[server.port]\nx = 1", "server.port (from {file}) is wrong"),
         ("[server]\nhost = 5", "server.host (from {file}) is wrong: expected text, got 5"),

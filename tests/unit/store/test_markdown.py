@@ -60,7 +60,9 @@ async def test_every_kind_of_part_is_shown(ada: Driver, session: SessionId) -> N
 
 async def test_partial_answer_says_so(ada: Driver, session: SessionId) -> None:
     partial = replace(message("assistant", TextPart("ab")), partial=True)
-    assert "stopped short" in markdown(await session_of(ada, session), [partial])
+    shown = markdown(await session_of(ada, session), [partial])
+    assert "stopped short" in shown
+    assert ", 1 message\n" in shown
 
 
 async def test_fences_and_titles_in_the_content_break_nothing(

@@ -54,6 +54,12 @@ def test_long_list_comes_in_several(words: str, monkeypatch: pytest.MonkeyPatch)
     assert joined(bytearray(text)) == value
 
 
+@pytest.mark.parametrize("text", [b"", b" \n"])
+def test_nothing_is_said_to_be_nothing(text: bytes) -> None:
+    with pytest.raises(NotJson, match="there is nothing in it"):
+        joined(text)
+
+
 def test_long_string_is_passed_in_one_step() -> None:
     value = {"list": ["x" * (8 * cutting.PIECE), "]"], "after": "y" * cutting.PIECE}
     assert joined(msgspec.json.encode(value)) == value

@@ -1,7 +1,9 @@
 """Connections to PostgreSQL, and the words for what it refuses."""
 
 import asyncio
+import os
 import socket
+import ssl
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Protocol, cast
@@ -155,6 +157,10 @@ def explain(error: BaseException, path: object) -> RoostError:
             return StoreUnavailable("it can only be read now", path=path)
         case asyncio.TimeoutError():
             return StoreUnavailable("it does not answer", path=path)
+        case socket.gaierror():
+            return StoreUnavailable("its host can't be found", path=path)
+        case OSError(errno=int(number)) if not isinstance(error, ssl.SSLError):
+            return StoreUnavailable(os.strerror(number).lower(), path=path)
         case _ if is_lost(error):
             return StoreUnavailable(str(error) or type(error).__name__, path=path)
         case _:

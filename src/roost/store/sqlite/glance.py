@@ -10,9 +10,9 @@ from roost.core.errors import StoreError, StoreFull, StoreUnavailable
 from roost.store import statements
 from roost.store.cipher import Cipher, has_key, read_key
 from roost.store.figures import CommitFigures
-from roost.store.folder import is_there
 from roost.store.operations import Operation
 from roost.store.sqlite.readers import Readers
+from roost.store.sqlite.repair import schema_of
 from roost.store.sqlite.swap import database_of
 from roost.store.users import SERVER, Secrets, Settings
 
@@ -29,12 +29,11 @@ class Glance:
 @contextmanager
 def glance(folder: Path, environ: Mapping[str, str]) -> Generator[Glance | None]:
     """None where nothing is stored yet, or nothing could be sealed."""
-    path = database_of(folder)
-    if not has_key(folder, environ) or not is_there(path):
+    if not has_key(folder, environ) or schema_of(folder) is None:
         yield None
         return
     cipher = Cipher(read_key(folder, environ))
-    readers = Readers(path, statements.load("sqlite"), SystemClock())
+    readers = Readers(database_of(folder), statements.load("sqlite"), SystemClock())
     try:
         yield Glance(readers, cipher)
     finally:

@@ -47,14 +47,16 @@ def check(folder: Path) -> list[str]:
 
 
 def schema_of(folder: Path) -> Schema | None:
-    """What the store in a folder says of itself; None if it is not there yet."""
+    """What the store in a folder says of itself; None if it is not there yet, or not further than a
+    crash at its birth let it come."""
     path = database_of(folder)
     if is_unborn(path):
         return None
     with explained(path):
         connection = connect_reader(path)
         try:
-            return read_schema(connection, path)
+            found = read_schema(connection, path)
+            return found if found.version else None
         finally:
             connection.close()
 

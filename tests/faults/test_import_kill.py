@@ -31,7 +31,7 @@ async def document(tmp_path: Path) -> Path:
         found = json.loads(await store.of(USER).transfer.export(TALK))
     for _ in range(LONG):
         found["session"]["head"] += 1
-        said = [{"kind": "text", "text": "owl " * 75_000}]
+        said = [{"kind": "text", "text": "owl" + "." * 300_000}]
         another = {"id": new_message_id(), "parts": said, "turn": None, "gone": None}
         place = {"position": found["session"]["head"]}
         found["messages"].append({**found["messages"][-1], **another, **place})

@@ -290,8 +290,7 @@ def add_usage_late(
 ) -> Operation[None]:
     """The same for a session that was deleted meanwhile: what was used was used. Where its user is
     gone too, nothing of theirs is written any more."""
-    rows = yield query("session_by_id", session=session)
-    if rows and rows[0][0] != user:
+    if (yield query("session_was_anothers", session=session, user=user)):
         raise NotFound("session", session)
     if (yield query("user_by_id", user=user)):
         yield from add_usage(user, session, source, usages)

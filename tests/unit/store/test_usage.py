@@ -61,6 +61,19 @@ async def test_what_comes_to_be_known_after_a_session_was_deleted_counts(
     assert await bob.usage.today() == Spent(tokens=0, cost=0)
 
 
+async def test_nothing_is_counted_for_what_was_anothers_session(
+    ada: Driver, bob: Driver, clock: FakeClock
+) -> None:
+    session, usage = await ada.session(), (Usage("p", "m", input_tokens=10, cost=7),)
+    await ada.usage.add(session, f"memory:{session}", usage)
+    await ada.sessions.delete(session)
+    clock.advance(61)
+    await eventually(partial(_is_purged, ada, session))
+    with pytest.raises(NotFound):
+        await bob.usage.add(session, f"memory:{session}", usage)
+    assert await ada.usage.today() == Spent(tokens=10, cost=7)
+
+
 async def _is_purged(ada: Driver, session: SessionId) -> bool:
     await ada.settings.put("nudge", "1")
     return await ada.store.work.owner(session) is None

@@ -23,6 +23,14 @@ SELECT source, provider, model, calls, input_tokens, cached_tokens, cache_write_
     reasoning_tokens, cost, unpriced, at
 FROM usage WHERE session_id = :session AND user_id = :user ORDER BY source, provider, model, at;
 
+-- Or is (usage_of).
+-- name: session_was_anothers
+SELECT 1 FROM sessions WHERE id = :session AND user_id <> :user
+UNION ALL
+SELECT 1 FROM usage
+WHERE session_id = :session AND user_id <> :user AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = :session)
+LIMIT 1;
+
 -- name: blobs_named
 SELECT blob_id FROM session_blobs WHERE session_id = :session;
 

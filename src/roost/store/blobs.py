@@ -14,14 +14,13 @@ import msgspec
 
 from roost.core.errors import (
     BytesMissing,
-    DataFolderError,
     FilesFull,
     NotFound,
     StoreFull,
     StoreUnavailable,
 )
 from roost.core.ids import BlobId, SessionId, UserId
-from roost.store.folder import sync_folder
+from roost.store.folder import sync_folder, unusable
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.testing import faults
 
@@ -81,8 +80,7 @@ class BlobFiles:
             for left_over in self._drafts.iterdir():
                 left_over.unlink()
         except OSError as error:
-            reason = f"{self._drafts}: {error.strerror}."
-            raise DataFolderError(reason, folder=folder.parent) from error
+            raise unusable(folder, error) from error
 
     def path(self, blob: BlobId) -> Path:
         return self.folder / blob[:2] / blob

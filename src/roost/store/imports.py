@@ -26,7 +26,7 @@ Rows = Sequence[tuple[str, str]]
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """`created` is false if the session was here already, with every message that the document has."""
+    """`created` is false if the session was here already, with every message of the document."""
 
     session: Session
     created: bool

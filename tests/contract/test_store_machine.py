@@ -279,6 +279,7 @@ class StoreMachine(RuleBasedStateMachine):
         session, lease = self.leases[pick % len(self.leases)]
         session.now = self.clock.now()
         self.touched.add(session.id)
+        self.again = None
         self.do(self.ada.store.leases.release(lease))
         if (session.lease.token, session.lease.holder) == (lease.token, lease.holder):
             session.release_lease()
@@ -289,12 +290,14 @@ class StoreMachine(RuleBasedStateMachine):
         session, lease = self.leases[pick % len(self.leases)]
         session.now = self.clock.now()
         self.touched.add(session.id)
+        self.again = None
         renewed = self.do(self.ada.store.leases.renew(lease))
         assert renewed == session.renew(lease.token, lease.holder)
 
     @rule(seconds=st.sampled_from([0.2, 5, 15, 30, 31, 65]))
     def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
+        self.again = None
         for session in self.sessions:
             session.now = self.clock.now()
 
@@ -507,6 +510,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def expire_questions(self) -> None:
+        self.again = None
         for session in self.sessions:
             session.now = self.clock.now()
         due = {session.id for session in self.sessions if session.expire_questions()}
@@ -730,7 +734,8 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.again is not None)
     @rule()
     def repeat(self) -> None:
-        """An answer got lost, so the caller asks again: nothing more happens."""
+        """An answer got lost, so the caller asks again, at once: nothing more happens. Who claims
+        or renews after a while, or when more is to be done by then, gets that."""
         assert self.again is not None
         self.do(self.again())
         self.touched = {session.id for session in self.sessions}

@@ -17,6 +17,8 @@ def fold(text: str) -> str:
 
 def places(text: str) -> list[tuple[int, int]]:
     """For each character of the folded text, what it is made of in this one."""
+    if text.isascii():
+        return [(at, at + 1) for at in range(len(text))]
     found: list[tuple[int, int]] = []
     begin = 0
     while begin < len(text):
@@ -29,6 +31,8 @@ def places(text: str) -> list[tuple[int, int]]:
 def unfold(text: str, at: int) -> tuple[int, int]:
     """Where that begins, in both, which a character of the folded text is made of. By halves: to
     walk through all of a long text would take longer than to fold it."""
+    if text.isascii():
+        return at, at
     begin, end, before = 0, len(text), 0
     while begin < (middle := _cut_between(text, begin, end)):
         length = len(fold(text[begin:middle]))

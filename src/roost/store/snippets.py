@@ -1,6 +1,7 @@
 """The part of a text that a search found, with the places where its terms stand."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -55,12 +56,19 @@ def _found(
 ) -> list[tuple[int, int]]:
     """Where the terms stand in a part, over one another too. It is not cut out of the folded text,
     where a word that is cut off would look like another."""
+    hits = sorted([hit for pattern in patterns for hit in _hits(pattern, folded, begin, len(part))])
     return [
-        (part[at][0], part[min(hit.end() - begin, len(part)) - 1][1])
-        for at in range(len(part))
-        for pattern in patterns
-        if (hit := pattern.match(folded, begin + at))
+        (part[first - begin][0], part[min(last - begin, len(part)) - 1][1]) for first, last in hits
     ]
+
+
+def _hits(
+    pattern: re.Pattern[str], folded: str, begin: int, length: int
+) -> Iterator[tuple[int, int]]:
+    at = begin
+    while (hit := pattern.search(folded, at)) and hit.start() < begin + length:
+        yield hit.span()
+        at = hit.start() + 1
 
 
 def _marks(found: list[tuple[int, int]], shift: int, width: int) -> tuple[tuple[int, int], ...]:

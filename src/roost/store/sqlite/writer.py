@@ -28,19 +28,12 @@ GROUP = 256
 """The most operations in a batch, and those after which a commit takes no more: bounds how long the
 first of them waits for the last."""
 
-QUIET = 0.005
-"""Seconds without an operation after which background work begins."""
-
-REST = 60.0
-"""Seconds after which background work is looked at again where nobody writes: some becomes due by
-the clock."""
+IDLE_SHARE = 0.05
+"""How much of the time background work gets even if somebody always waits: search follows a steady
+stream of messages too."""
 
 RETRY = 5.0
 """Seconds for which a piece of background work that failed is left alone."""
-
-IDLE_SHARE = 0.05
-"""How much of the time it gets even if somebody always waits: search follows a steady stream of
-messages too."""
 
 LOG_LIMIT = 16_000
 """Pages of write-ahead log at which the writer itself stops to empty it."""
@@ -50,6 +43,17 @@ LOG_STEP = 2_000
 
 LOG_PATIENCE = 20
 """Milliseconds for which it waits for short reads to let go."""
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """When background work begins, in seconds: after `quiet` without an operation, or, where no
+    moment is quiet, after `patience`. Whoever writes now and then is not held up by it: right after
+    an answer it would keep the interpreter from those who are answered. It is looked at again after
+    `rest` where nobody writes: some becomes due by the clock."""
+
+    quiet: float = 0.005
+    patience: float = 0.02
+    rest: float = 60.0
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -94,14 +98,14 @@ class Writer:
         *,
         idle: Sequence[Callable[[], Operation[bool]]],
         committed: Callable[[int], bool],
-        rest: float = REST,
+        pace: Pace = Pace(),  # noqa: B008 (it is frozen)
     ) -> None:
         self._connection = connection
         self._runner = runner
         self._path = path
         self._idle = [_Chore(slice) for slice in idle]
         self._committed = committed
-        self._rest = rest
+        self._pace = pace
         self._taken: list[Batch] = []
         self._batches: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._submitted = self._begun = 0
@@ -154,15 +158,17 @@ class Writer:
             self._connection.close()
 
     def _work(self) -> None:
-        more, rested_at = True, time.monotonic()
+        pace, more, quiet, due = self._pace, True, True, 0.0
         while True:
-            batches, closing = self._take(QUIET if more else self._rest)
+            batches, closing = self._take(pace.quiet if more else pace.rest)
             if batches or not more:
                 self._wake_chores()
                 more = True
             if batches:
                 self._taken = batches
                 began = time.monotonic()
+                if quiet:
+                    due = max(due, began + pace.patience)
                 operations = [each for batch in batches for each in batch.operations]
                 self._begun += len(operations)
                 outcomes = self._commit(operations)
@@ -173,11 +179,12 @@ class Writer:
                 self._tidy_log()
             if closing:
                 break
-            if not batches or time.monotonic() >= rested_at:
+            quiet = not batches
+            if quiet or time.monotonic() >= due:
                 began = time.monotonic()
                 more = self._run_idle()
                 ended = time.monotonic()
-                rested_at = ended + (ended - began) * (1 / IDLE_SHARE - 1)
+                due = ended + (ended - began) * (1 / IDLE_SHARE - 1)
 
     def _count(self, operations: int, seconds: float) -> None:
         self._commits += 1

@@ -20,7 +20,7 @@ from roost.store.operations import Operation, query
 from roost.store.sqlite.connect import connect_reader, connect_writer
 from roost.store.sqlite.runner import Runner
 from roost.store.sqlite.schema import migrate
-from roost.store.sqlite.writer import GROUP, LOG_LIMIT, LOG_STEP, REST, Batch, Outcome, Writer
+from roost.store.sqlite.writer import GROUP, LOG_LIMIT, LOG_STEP, Batch, Outcome, Pace, Writer
 from roost.testing.clock import FakeClock
 from tests.faults.engines import (
     DEADLINE,
@@ -328,21 +328,42 @@ async def test_background_work_is_looked_at_again_where_nobody_writes(tmp_path: 
         looked.release()
         return False
 
-    writer = writer_in(tmp_path, idle=[idle], rest=0.001)
+    writer = writer_in(tmp_path, idle=[idle], pace=Pace(rest=0.001))
     for _ in range(3):
         assert await asyncio.to_thread(looked.acquire, timeout=DEADLINE)
     writer.close()
 
 
+async def test_background_work_does_not_begin_right_after_an_answer(tmp_path: Path) -> None:
+    begun: list[str] = []
+
+    def idle() -> Operation[bool]:
+        yield query("index_progress")
+        begun.append("begun")
+        return False
+
+    never = Pace(quiet=DEADLINE, patience=DEADLINE)
+    writer, loop = writer_in(tmp_path, idle=[idle], pace=never), asyncio.get_running_loop()
+    for key in KEYS[:3]:
+        answered: asyncio.Future[list[Outcome]] = loop.create_future()
+        writer.submit(Batch([put(key)], loop, answered.set_result))
+        assert await answered == [Outcome(key)]
+    writer.close()
+    assert begun == []
+
+
 def writer_in(
-    folder: Path, *, idle: Sequence[Callable[[], Operation[bool]]] = (), rest: float = REST
+    folder: Path,
+    *,
+    idle: Sequence[Callable[[], Operation[bool]]] = (),
+    pace: Pace = Pace(),  # noqa: B008 (it is frozen)
 ) -> Writer:
     """By itself: nobody empties the log beside it."""
     path = folder / DATABASE
     connection, clock = connect_writer(path), FakeClock()
     migrate(connection, load("sqlite"), clock)
     runner = Runner(connection, statements.load("sqlite"), clock)
-    return Writer(connection, runner, path, idle=idle, committed=lambda pages: False, rest=rest)
+    return Writer(connection, runner, path, idle=idle, committed=lambda pages: False, pace=pace)
 
 
 async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:

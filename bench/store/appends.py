@@ -30,6 +30,9 @@ APPENDS = {1: 300, 8: 800, GROUP: GROUP * GROUPS, 256: 2_048}
 """To a set of sessions, how many raw groups and raw appends alone there are; and by the number of
 appenders, how many appends."""
 
+PAUSE = 0.02
+"""Seconds before an append after a rest: in them, the store does its background work."""
+
 SETS = 3
 """Of new sessions in a round: enough that the log is moved in every round, whatever was written
 before."""
@@ -44,7 +47,7 @@ _PEER_AT_8 = "1,047/s, p99 111 ms (8 threads)"
 async def single(folder: Path) -> list[Figure]:
     """Every round has a store of its own: where the system lets its writer run, beside the disk's
     interrupts or not, stays as it is for long."""
-    small, large = Pair(Samples(), Samples()), Pair(Samples(), Samples())
+    small, large, rested = [Pair(Samples(), Samples()) for _ in range(3)]
     searchable = Samples()
     for number in range(ROUNDS):
         async with opened(folder / str(number)) as rig:
@@ -54,6 +57,8 @@ async def single(folder: Path) -> list[Figure]:
             await _take_turns(rig, bare, live, SIZE, 1_000, Pair(Samples(), Samples()))
             await _take_turns(rig, bare, live, SIZE, 600, small)
             await _take_turns(rig, bare, live, LARGE, 200, large)
+            await rig.rest()
+            await _take_turns(rig, bare, live, SIZE, 30, rested, pause=PAUSE)
             await _until_searchable(rig, live, searchable)
             bare.close()
     against = "bare insert and commit"
@@ -81,6 +86,13 @@ async def single(folder: Path) -> list[Figure]:
             against=against,
             target=times_at_most(2),
         ),
+        Figure(
+            name=f"append of 1 KB after a rest of {PAUSE * 1000:.0f} ms, p50",
+            value=rested.append.p50,
+            unit="ms",
+            limit=rested.insert.p50,
+            against=f"{against}, rested too",
+        ),
         Figure(name="10 KB searchable after its answer, p50", value=searchable.p50, unit="ms"),
         Figure(name="10 KB searchable after its answer, p95", value=searchable.p95, unit="ms"),
     ]
@@ -93,12 +105,18 @@ class Pair(msgspec.Struct, frozen=True):
     insert: Samples
 
 
-async def _take_turns(rig: Rig, bare: Bare, live: Live, size: int, count: int, taken: Pair) -> None:
+async def _take_turns(
+    rig: Rig, bare: Bare, live: Live, size: int, count: int, taken: Pair, *, pause: float = 0
+) -> None:
     body = text_of(size)
     for _ in range(count):
         step = step_of(size)
+        if pause:
+            await asyncio.sleep(pause)
         append = rig.me.turns.append(live.session, live.lease.token, live.turn, step)
         await taken.append.wait(append)
+        if pause:
+            await asyncio.sleep(pause)
         taken.insert.time(lambda: bare.insert(body))
 
 

@@ -35,12 +35,11 @@ async def measure(folder: Path) -> list[Figure]:
         ticks, inserts, processor, commits = Samples(), Samples(), Samples(), list[int]()
         bare = Bare(folder / "bare.db")
         for _ in range(TICKS):
-            before, cpu = clock.commits(), time.process_time()
+            before, cpu = await clock.rest(), time.process_time()
             await ticks.wait(clock.tick(DELTA))
             processor.seconds.append(time.process_time() - cpu)
             commits.append(clock.commits() - before)
             inserts.time(lambda: bare.insert_all([text_of(DELTA)] * TURNS))
-            await asyncio.sleep(0.02)
         busy = Samples()
         async with _burning():
             for _ in range(TICKS // 2):
@@ -88,6 +87,15 @@ class _Ticker:
         tick = await self._rig.store.work.tick(checkpoints, held)
         assert set(tick.stored.values()) == {self._seq}
         assert len(tick.stored) == TURNS
+
+    async def rest(self) -> int:
+        """Wait until nothing is committed in the background any more, which would be counted with
+        the next tick; how many transactions there are by then."""
+        before, now = -1, self.commits()
+        while now != before:
+            await asyncio.sleep(0.02)
+            before, now = now, self.commits()
+        return now
 
     def commits(self) -> int:
         """How many transactions were committed: SQLite counts them in the log's index."""

@@ -4,9 +4,11 @@ import asyncio
 import errno
 import hashlib
 import os
+import re
 import secrets
 import threading
 from collections.abc import AsyncIterator, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -19,7 +21,7 @@ from roost.core.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from roost.core.ids import BlobId, SessionId, UserId
+from roost.core.ids import BLOB_ID, BlobId, SessionId, UserId
 from roost.store.folder import sync_folder, unusable
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.testing import faults
@@ -62,8 +64,9 @@ class BlobBytes(Protocol):
         the last one."""
         ...
 
-    async def remove_unnamed(self, engine: Engine, blob: BlobId) -> None:
-        """What is removed after it."""
+    async def sweep(self, engine: Engine) -> None:
+        """Remove the bytes that no row names, where that is not done with it: whoever was to do it
+        may have been stopped."""
         ...
 
 
@@ -121,8 +124,11 @@ class BlobFiles:
         """Not before it is durable that no row names it."""
         yield from ()
 
-    async def remove_unnamed(self, engine: Engine, blob: BlobId) -> None:
-        await engine.read(lambda: self._remove_if_unnamed(blob))
+    async def sweep(self, engine: Engine) -> None:
+        for folder in await asyncio.to_thread(_folders, self.folder):
+            names = await asyncio.to_thread(_blobs_in, folder)
+            for blob in await engine.read(partial(_unstored, names)):
+                await engine.read(partial(self._remove_if_unnamed, blob))
 
     def _remove_if_unnamed(self, blob: BlobId) -> Operation[None]:
         """One blob to a snapshot, taken under the lock: an older one would not show a row whose
@@ -130,6 +136,20 @@ class BlobFiles:
         with self.lock:
             if not (yield query("blob_is_stored", blob=blob)):
                 self.path(blob).unlink(missing_ok=True)
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [each for each in folder.iterdir() if len(each.name) == 2 and each.is_dir()]
+
+
+def _blobs_in(folder: Path) -> list[str]:
+    """Somebody else's files may lie beside them."""
+    return [each.name for each in folder.iterdir() if re.fullmatch(BLOB_ID, each.name)]
+
+
+def _unstored(names: list[str]) -> Operation[list[BlobId]]:
+    given = msgspec.json.encode(names).decode()
+    return [BlobId(str(name)) for (name,) in (yield query("unstored_blobs", names=given))]
 
 
 async def write_draft(folder: Path, chunks: AsyncIterator[bytes]) -> Draft:
@@ -189,10 +209,10 @@ class Blobs:
     async def _keep(self, blob: Blob, draft: Draft, most: int | None) -> None:
         try:
             await self._register(blob, draft, most)
+            await self._bytes.keep(draft)
         except BaseException:
             draft.path.unlink(missing_ok=True)
             raise
-        await self._bytes.keep(draft)
 
     async def put_bytes(self, data: bytes, media_type: str, *, most: int | None = None) -> Blob:
         async def pieces() -> AsyncIterator[bytes]:

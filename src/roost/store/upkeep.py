@@ -192,10 +192,9 @@ class Upkeep:
         while end := await self._engine.read(partial(_end_of_window, after)):
             gone = await self._engine.write(partial(self._forget_some, keep, after, end))
             total += len(gone)
-            for blob in gone:
-                await self._bytes.remove_unnamed(self._engine, blob.id)
             # There may be more of them in the same window.
             after = max(gone, default=end)
+        await self._bytes.sweep(self._engine)
         return total
 
     def _forget_some(self, keep: float, after: _Blob, end: _Blob) -> Operation[list[_Blob]]:

@@ -136,6 +136,20 @@ async def test_write_that_fails_leaves_nothing(ada: Driver, folder: Path) -> Non
         await ada.blobs.get(name_of(b"owl"))
 
 
+@pytest.mark.sqlite("bytes are rows there")
+async def test_file_that_gets_no_name_leaves_no_draft(ada: Driver, folder: Path) -> None:
+    in_the_way = folder / BLOBS / name_of(b"owl")[:2]
+    in_the_way.touch()
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            await ada.blobs.put_bytes(b"owl", "text/plain")
+    await ada.store.upkeep.run()
+    assert files(folder) == [in_the_way]
+    in_the_way.unlink()
+    await ada.blobs.put_bytes(b"owl", "text/plain")
+    assert await ada.blobs.read_bytes(name_of(b"owl")) == b"owl"
+
+
 @pytest.mark.sqlite("rows are not removed by hand as files are")
 async def test_missing_file_is_a_clear_error(ada: Driver, folder: Path) -> None:
     blob = await ada.blobs.put_bytes(b"owl", "text/plain")
@@ -201,6 +215,30 @@ async def test_bytes_are_forgotten_with_the_row_that_names_them(
         rows = await run_sql(folder, "SELECT id FROM blobs")
         assert len(rows) == len(await stored(folder))
     assert await stored(folder) == []
+
+
+async def test_bytes_are_forgotten_wherever_a_round_was_stopped(
+    ada: Driver, folder: Path, clock: FakeClock
+) -> None:
+    """Files go after their rows: what was to remove them may be gone in between."""
+    for nth in range(1, 20):
+        for number in range(3):
+            await ada.blobs.put_bytes(f"owl {number}".encode(), "text/plain")
+        clock.advance(2 * DAY)
+        with contextlib.suppress(StoreUnavailable), failing("store.commit.after", nth=nth):
+            await ada.store.upkeep.run()
+        await ada.store.upkeep.run()
+        assert await stored(folder) == []
+
+
+@pytest.mark.sqlite("there is no folder")
+async def test_what_others_keep_beside_the_blobs_stays(ada: Driver, folder: Path) -> None:
+    others = [folder / BLOBS / name for name in ("README", "ab/notes.txt", "more/" + "f" * 64)]
+    for path in others:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    await ada.store.upkeep.run()
+    assert sorted(files(folder)) == sorted(others)
 
 
 async def test_putting_it_again_gives_it_another_day(ada: Driver, clock: FakeClock) -> None:

@@ -52,7 +52,7 @@ class BlobRows:
         if not (yield query("blob_is_stored", blob=blob)):
             yield query("drop_blob_pieces", blob=blob)
 
-    async def remove_unnamed(self, engine: Engine, blob: BlobId) -> None:
+    async def sweep(self, engine: Engine) -> None:
         """Nothing: the rows are gone."""
 
 

@@ -1,6 +1,11 @@
 -- name: size_of_blobs
 SELECT coalesce(sum(size), 0) FROM blobs WHERE user_id = :user;
 
+-- By blobs_id.
+-- name: unstored_blobs
+SELECT value FROM json_each(:names)
+WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = value);
+
 -- name: blobs_of_session
 SELECT b.id, b.media_type, b.size
 FROM session_blobs n

@@ -183,6 +183,7 @@ class Writer:
             if quiet or time.monotonic() >= due:
                 began = time.monotonic()
                 more = self._run_idle()
+                self._tidy_log()
                 ended = time.monotonic()
                 due = ended + (ended - began) * (1 / IDLE_SHARE - 1)
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -372,6 +373,25 @@ async def test_writer_empties_a_long_log_itself(tmp_path: Path) -> None:
     longest = await longest_log(writer)
     assert LOG_LIMIT // 2 < longest < 2 * LOG_LIMIT, "that early it is not its work"
     await asyncio.to_thread(writer.close)
+
+
+async def test_writer_empties_the_log_beside_background_work_too(tmp_path: Path) -> None:
+    """Deleting much would fill the disk otherwise, where nobody writes."""
+    done, slices = threading.Event(), count(1)
+
+    def idle() -> Operation[bool]:
+        number = next(slices)
+        for key in KEYS:
+            yield query("put_setting", user="", key=key, value=f"{number:06}" * 10_000)
+        if number == 25:
+            done.set()
+        return number < 25
+
+    writer = writer_in(tmp_path, idle=[idle])
+    assert await asyncio.to_thread(done.wait, DEADLINE)
+    log_bytes = (tmp_path / f"{DATABASE}-wal").stat().st_size
+    await asyncio.to_thread(writer.close)
+    assert log_bytes < 1.2 * LOG_LIMIT * 4096
 
 
 async def test_writer_empties_the_log_as_early_as_ever_once_a_long_read_has_ended(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
@@ -46,17 +47,19 @@ class SqliteEngine:
         idle: Sequence[Callable[[], Operation[bool]]],
     ) -> None:
         loaded = statements.load("sqlite")
-        with explained(path):
-            connection = connect_writer(path)
-            migrate(connection, migrations, clock)
-            runner = Runner(connection, loaded, clock)
-            with connection:
-                runner.run(takeover())
-            self._checkpointer = Checkpointer(path)
-        self._readers = Readers(path, loaded, clock)
-        self._writer = Writer(
-            connection, runner, path, idle=idle, committed=self._checkpointer.committed
-        )
+        with ExitStack() as opened:
+            with explained(path):
+                connection = opened.enter_context(closing(connect_writer(path)))
+                migrate(connection, migrations, clock)
+                runner = Runner(connection, loaded, clock)
+                with connection:
+                    runner.run(takeover())
+                self._checkpointer = opened.enter_context(closing(Checkpointer(path)))
+            self._readers = opened.enter_context(closing(Readers(path, loaded, clock)))
+            self._writer = Writer(
+                connection, runner, path, idle=idle, committed=self._checkpointer.committed
+            )
+            opened.pop_all()
         self._asked: dict[asyncio.AbstractEventLoop, _Asked] = {}
         self._pauses = Pauses()
 
@@ -114,12 +117,15 @@ class SqliteEngine:
     def figures(self) -> CommitFigures:
         return self._writer.figures
 
-    async def close(self) -> None:
-        """Finish what was asked for, then close. The last connection empties the log."""
+    async def close(self, then: Callable[[], None] = lambda: None) -> None:
+        """Finish what was asked for, then close. The last connection empties the log. All of it is
+        done, with what is to be done `then`, also where the caller is cancelled."""
         self._hand_over(asyncio.get_running_loop())
-        await asyncio.to_thread(self._close)
+        await asyncio.to_thread(self._close, then)
 
-    def _close(self) -> None:
-        self._readers.close()
-        self._checkpointer.close()
-        self._writer.close()
+    def _close(self, then: Callable[[], None]) -> None:
+        with ExitStack() as left:
+            left.callback(then)
+            left.callback(self._writer.close)
+            left.callback(self._checkpointer.close)
+            left.callback(self._readers.close)

@@ -50,8 +50,7 @@ class SqliteStore(Store):
         return Database(kind="sqlite", version=apsw.sqlite_lib_version(), bytes=size)
 
     async def close(self) -> None:
-        await self._sqlite.close()
-        self._lock.release()
+        await self._sqlite.close(then=self._lock.release)
 
 
 def open_store(

@@ -4,10 +4,9 @@ import asyncio
 import errno
 import hashlib
 import os
-import re
 import secrets
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -21,7 +20,7 @@ from roost.core.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from roost.core.ids import BLOB_ID, BlobId, SessionId, UserId
+from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.folder import sync_folder, unusable
 from roost.store.operations import Engine, Operation, every, maybe, one, query, reading, writing
 from roost.testing import faults
@@ -34,6 +33,13 @@ class Blob(msgspec.Struct, frozen=True, array_like=True):
     id: BlobId
     media_type: str
     size: int
+
+
+class Owned(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """A blob among those of one of its users."""
+
+    user: UserId
+    id: BlobId
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -64,9 +70,8 @@ class BlobBytes(Protocol):
         the last one."""
         ...
 
-    async def sweep(self, engine: Engine) -> None:
-        """Remove the bytes that no row names, where that is not done with it: whoever was to do it
-        may have been stopped."""
+    async def remove(self, engine: Engine, forgotten: Sequence[Owned]) -> None:
+        """What is removed after it."""
         ...
 
 
@@ -124,11 +129,11 @@ class BlobFiles:
         """Not before it is durable that no row names it."""
         yield from ()
 
-    async def sweep(self, engine: Engine) -> None:
-        for folder in await asyncio.to_thread(_folders, self.folder):
-            names = await asyncio.to_thread(_blobs_in, folder)
-            for blob in await engine.read(partial(_unstored, names)):
-                await engine.read(partial(self._remove_if_unnamed, blob))
+    async def remove(self, engine: Engine, forgotten: Sequence[Owned]) -> None:
+        """Their rows go last: of a round that was stopped, they tell the next what is left."""
+        for blob in {each.id for each in forgotten}:
+            await engine.read(partial(self._remove_if_unnamed, blob))
+        await engine.write(partial(_drop, forgotten))
 
     def _remove_if_unnamed(self, blob: BlobId) -> Operation[None]:
         """One blob to a snapshot, taken under the lock: an older one would not show a row whose
@@ -138,18 +143,8 @@ class BlobFiles:
                 self.path(blob).unlink(missing_ok=True)
 
 
-def _folders(folder: Path) -> list[Path]:
-    return [each for each in folder.iterdir() if len(each.name) == 2 and each.is_dir()]
-
-
-def _blobs_in(folder: Path) -> list[str]:
-    """Somebody else's files may lie beside them."""
-    return [each.name for each in folder.iterdir() if re.fullmatch(BLOB_ID, each.name)]
-
-
-def _unstored(names: list[str]) -> Operation[list[BlobId]]:
-    given = msgspec.json.encode(names).decode()
-    return [BlobId(str(name)) for (name,) in (yield query("unstored_blobs", names=given))]
+def _drop(forgotten: Sequence[Owned]) -> Operation[None]:
+    yield query("drop_blobs", blobs=msgspec.json.encode(forgotten).decode())
 
 
 async def write_draft(folder: Path, chunks: AsyncIterator[bytes]) -> Draft:

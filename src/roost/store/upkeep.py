@@ -6,7 +6,7 @@ from functools import partial
 import msgspec
 
 from roost.core.ids import BlobId, SessionId, UserId
-from roost.store.blobs import BlobBytes
+from roost.store.blobs import BlobBytes, Owned
 from roost.store.operations import Engine, Operation, every, maybe, one, query
 from roost.store.removal import purge_memory, purge_user, removed_users
 from roost.store.search import index_slice
@@ -123,12 +123,7 @@ class _Seq(msgspec.Struct, frozen=True, array_like=True):
     seq: int
 
 
-class _Blob(msgspec.Struct, frozen=True, array_like=True, order=True):
-    user: UserId
-    id: BlobId
-
-
-_FIRST = _Blob(UserId(""), BlobId(""))
+_FIRST = Owned(UserId(""), BlobId(""))
 
 
 class _Pages(msgspec.Struct, frozen=True, array_like=True):
@@ -192,12 +187,13 @@ class Upkeep:
         while end := await self._engine.read(partial(_end_of_window, after)):
             gone = await self._engine.write(partial(self._forget_some, keep, after, end))
             total += len(gone)
+            if gone:
+                await self._bytes.remove(self._engine, gone)
             # There may be more of them in the same window.
             after = max(gone, default=end)
-        await self._bytes.sweep(self._engine)
         return total
 
-    def _forget_some(self, keep: float, after: _Blob, end: _Blob) -> Operation[list[_Blob]]:
+    def _forget_some(self, keep: float, after: Owned, end: Owned) -> Operation[list[Owned]]:
         rows = yield query(
             "forget_blobs",
             keep=round(keep * 1000),
@@ -206,16 +202,16 @@ class Upkeep:
             end_user=end.user,
             end_blob=end.id,
         )
-        gone = every(rows, _Blob)
+        gone = every(rows, Owned)
         # In one order on all servers: each of them may be locked until the end.
         for blob in sorted({each.id for each in gone}):
             yield from self._bytes.forget(blob)
         return gone
 
 
-def _end_of_window(after: _Blob) -> Operation[_Blob | None]:
+def _end_of_window(after: Owned) -> Operation[Owned | None]:
     rows = yield query("end_of_blob_window", after_user=after.user, after_blob=after.id)
-    return maybe(rows, _Blob)
+    return maybe(rows, Owned)
 
 
 def _counted(statement: str, keep: int) -> Callable[[], Operation[int]]:

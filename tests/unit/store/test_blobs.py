@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from roost.core.errors import BytesMissing, FilesFull, NotFound, StoreUnavailable
+from roost.core.errors import (
+    BytesMissing,
+    FilesFull,
+    InvalidInput,
+    NotFound,
+    StoreUnavailable,
+)
 from roost.core.ids import BlobId, SessionId
 from roost.core.messages import FilePart
 from roost.store.blobs import Blob
@@ -231,14 +237,22 @@ async def test_bytes_are_forgotten_wherever_a_round_was_stopped(
         assert await stored(folder) == []
 
 
-@pytest.mark.sqlite("there is no folder")
-async def test_what_others_keep_beside_the_blobs_stays(ada: Driver, folder: Path) -> None:
-    others = [folder / BLOBS / name for name in ("README", "ab/notes.txt", "more/" + "f" * 64)]
-    for path in others:
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-    await ada.store.upkeep.run()
-    assert sorted(files(folder)) == sorted(others)
+async def test_blob_is_there_with_its_bytes_or_not_wherever_a_round_was_stopped(
+    ada: Driver, session: SessionId, clock: FakeClock
+) -> None:
+    gone = 0
+    for nth in range(1, 20):
+        blob = await ada.blobs.put_bytes(b"owl", "text/plain")
+        clock.advance(2 * DAY)
+        with contextlib.suppress(StoreUnavailable), failing("store.commit.before", nth=nth):
+            await ada.store.upkeep.run()
+        if not await is_whole(ada, b"owl"):
+            gone += 1
+            with pytest.raises(InvalidInput, match="Upload it first"):
+                await attach(ada, session, blob)
+        await ada.blobs.put_bytes(b"owl", "text/plain")
+        assert await is_whole(ada, b"owl")
+    assert gone > 0
 
 
 async def test_putting_it_again_gives_it_another_day(ada: Driver, clock: FakeClock) -> None:

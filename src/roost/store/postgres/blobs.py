@@ -1,14 +1,14 @@
 """The bytes of blobs as rows: every server can read what any of them was given."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from roost.core.errors import BytesMissing
 from roost.core.ids import BlobId
-from roost.store.blobs import CHUNK, Blob, Draft, write_draft
+from roost.store.blobs import CHUNK, Blob, Draft, Owned, write_draft
 from roost.store.operations import Engine, Operation, maybe, query
 
 
@@ -52,7 +52,7 @@ class BlobRows:
         if not (yield query("blob_is_stored", blob=blob)):
             yield query("drop_blob_pieces", blob=blob)
 
-    async def sweep(self, engine: Engine) -> None:
+    async def remove(self, engine: Engine, forgotten: Sequence[Owned]) -> None:
         """Nothing: the rows are gone."""
 
 

@@ -6,17 +6,17 @@ VALUES (:user, :blob, :media_type, :size, :now)
 ON CONFLICT (user_id, id) DO UPDATE SET used_at = excluded.used_at;
 
 -- name: get_blob
-SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob;
+SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob AND used_at >= 0;
 
 -- name: touch_blob
-UPDATE blobs SET used_at = :now WHERE user_id = :user AND id = :blob RETURNING 1;
+UPDATE blobs SET used_at = :now WHERE user_id = :user AND id = :blob AND used_at >= 0 RETURNING 1;
 
 -- name: name_blob
 INSERT INTO session_blobs (session_id, blob_id) VALUES (:session, :blob) ON CONFLICT DO NOTHING;
 
 -- name: blob_is_stored
 -- locks: lock_blob
-SELECT 1 FROM blobs WHERE id = :blob LIMIT 1;
+SELECT 1 FROM blobs WHERE id = :blob AND used_at >= 0 LIMIT 1;
 
 -- name: end_of_blob_window
 SELECT user_id, id FROM (

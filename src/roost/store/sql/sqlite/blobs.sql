@@ -1,11 +1,6 @@
 -- name: size_of_blobs
 SELECT coalesce(sum(size), 0) FROM blobs WHERE user_id = :user;
 
--- By blobs_id.
--- name: unstored_blobs
-SELECT value FROM json_each(:names)
-WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE id = value);
-
 -- name: blobs_of_session
 SELECT b.id, b.media_type, b.size
 FROM session_blobs n
@@ -14,9 +9,10 @@ FROM session_blobs n
 WHERE n.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY b.id;
 
--- Not stored or named for `keep`, and no session of that user names it any more.
+-- Not stored or named for `keep`, and no session of that user names it any more. The row stays until the
+-- file is gone, and is none meanwhile: only who stores the same bytes again makes it one.
 -- name: forget_blobs
-DELETE FROM blobs
+UPDATE blobs SET used_at = -1
 WHERE (user_id, id) IN (
     SELECT b.user_id, b.id FROM blobs b
     WHERE (b.user_id, b.id) > (:after_user, :after_blob)
@@ -26,3 +22,7 @@ WHERE (user_id, id) IN (
         WHERE n.blob_id = b.id AND s.user_id = b.user_id)
     ORDER BY b.user_id, b.id LIMIT 200)
 RETURNING user_id, id;
+
+-- name: drop_blobs
+DELETE FROM blobs
+WHERE used_at < 0 AND (user_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:blobs));

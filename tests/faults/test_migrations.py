@@ -13,9 +13,9 @@ import pytest
 from roost.core.clock import SystemClock
 from roost.core.config import Config
 from roost.core.errors import DataFolderError, StoreTooNew
-from roost.core.ids import TurnId
+from roost.core.ids import TurnId, new_session_id
 from roost.runtime import checks
-from roost.store.folder import BLOBS, DATABASE, KEY
+from roost.store.folder import BLOBS, DATABASE, KEY, WORKSPACES
 from roost.store.leases import session_lease
 from roost.store.migrations import SCHEMA_VERSION, Schema, load, pending
 from roost.store.operations import Row
@@ -328,12 +328,15 @@ async def test_database_of_another_program_is_refused_untouched(tmp_path: Path) 
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("left", ["attachments", "log"])
+@pytest.mark.parametrize("left", ["attachments", "workspaces", "log"])
 @pytest.mark.parametrize("what", ["empty", "missing"])
 async def test_store_that_was_there_is_missed(tmp_path: Path, what: str, left: str) -> None:
     await populated(tmp_path)
-    if left == "log":
+    if left != "attachments":
         shutil.rmtree(tmp_path / BLOBS)
+    if left == "workspaces":
+        (tmp_path / WORKSPACES / new_session_id()).mkdir(parents=True)
+    if left == "log":
         (tmp_path / f"{DATABASE}-wal").write_bytes(b"log")
     (tmp_path / DATABASE).unlink()
     if what == "empty":
@@ -348,6 +351,27 @@ async def test_store_that_was_there_is_missed(tmp_path: Path, what: str, left: s
     (found,) = checks.store(Config(data=tmp_path))
     assert found.state == "bad"
     assert re.search(words, found.found)
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["born", "unborn"])
+async def test_store_that_lost_its_log_while_it_was_young_is_missed(
+    tmp_path: Path, moved: bool
+) -> None:
+    """Nearly all of it is in there; if nothing was moved yet, its tables too."""
+    database = tmp_path / DATABASE
+    async with opened(tmp_path) as store:
+        await populate(store)
+        alone = database.read_bytes()
+    database.write_bytes(alone)
+    if not moved:
+        database.unlink()
+        connect_writer(database).close()
+    with pytest.raises(DataFolderError, match=r"is empty, but attachments are there"):
+        await populated(tmp_path)
+    (found,) = checks.store(Config(data=tmp_path))
+    assert found.state == "bad"
+    shutil.rmtree(tmp_path / BLOBS)
+    await populated(tmp_path)
 
 
 async def test_empty_file_becomes_a_store(tmp_path: Path) -> None:

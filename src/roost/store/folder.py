@@ -14,6 +14,7 @@ from roost.core.errors import DataFolderError, StoreOwned
 
 DATABASE = "roost.db"
 BLOBS = "blobs"
+WORKSPACES = "workspaces"
 KEY = "secret.key"
 _LOCK = "owner.lock"
 

@@ -12,6 +12,7 @@ from roost.core.ids import SessionId, UserId
 from roost.runtime.agent_schedules import AgentSchedules
 from roost.runtime.past_sessions import StoredSessions
 from roost.runtime.subagents import Subagents
+from roost.store.folder import WORKSPACES
 from roost.store.store import Store
 from roost.tools.ask_user import ASK_USER
 from roost.tools.base import Tool
@@ -69,7 +70,7 @@ async def hands(
         await stack.enter_async_context(going_on(floor.run()))
         workspaces = Workspaces(
             sandbox,
-            config.data / "workspaces",
+            config.data / WORKSPACES,
             config.workspaces,
             clock=clock,
             is_admin=_admins(store),

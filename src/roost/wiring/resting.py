@@ -14,6 +14,7 @@ from roost.runtime.app import running as running_app
 from roost.runtime.building import Builder
 from roost.runtime.departures import Departures
 from roost.runtime.identities import Identities
+from roost.store.folder import WORKSPACES
 from roost.tools.toolsets import Toolsets
 from roost.wiring.assembly import Roost
 from roost.wiring.connections import models
@@ -41,7 +42,7 @@ async def resting(
                 memories[BUILTIN] = own
             workspaces = Workspaces(
                 None,
-                config.data / "workspaces",
+                config.data / WORKSPACES,
                 config.workspaces,
                 clock=clock,
                 is_admin=_nobody,

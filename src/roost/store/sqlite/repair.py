@@ -22,7 +22,7 @@ from roost.store.sqlite.connect import Connection, connect_reader, connect_write
 from roost.store.sqlite.damage import problems_in
 from roost.store.sqlite.mend import mend
 from roost.store.sqlite.rescue import connect_damaged, copy_tables
-from roost.store.sqlite.schema import is_unborn, migrate, read_schema
+from roost.store.sqlite.schema import is_unborn, migrate, read_schema, refuse_if_emptied
 from roost.store.sqlite.swap import database_of, files_of, finish, swap_in
 
 RESCUED = "rescued.db"
@@ -56,6 +56,7 @@ def schema_of(folder: Path) -> Schema | None:
         connection = connect_reader(path)
         try:
             found = read_schema(connection, path)
+            refuse_if_emptied(connection, found, path)
             return found if found.version else None
         finally:
             connection.close()

@@ -7,7 +7,7 @@ import msgspec
 
 from roost.core.clock import Clock
 from roost.core.errors import DataFolderError
-from roost.store.folder import BLOBS, is_there
+from roost.store.folder import BLOBS, WORKSPACES, is_there
 from roost.store.migrations import Migration, Schema, pending
 from roost.store.sqlite.connect import Connection, connect_reader
 from roost.testing import faults
@@ -41,19 +41,38 @@ def is_unborn(path: Path) -> bool:
     to begin anew beside it would hide the loss, and end in removing it."""
     if is_there(path) and path.stat().st_size:
         return False
-    what = "empty" if path.exists() else "missing"
     log = path.with_name(f"{path.name}-wal")
-    if any((path.parent / BLOBS).glob("??/*")):
-        left, name = "attachments are", BLOBS
-    elif log.exists() and log.stat().st_size:
-        left, name = "its log is", log.name
-    else:
-        return True
+    if log.exists() and log.stat().st_size:
+        raise _lost(path, log.name, "its log is")
+    _refuse_if_it_lived(path)
+    return True
+
+
+def refuse_if_emptied(connection: Connection, schema: Schema, path: Path) -> None:
+    """Without its log, a store that was killed young is as it was born, or not even that."""
+    if not schema.version or not connection.rows("SELECT 1 FROM users LIMIT 1"):
+        _refuse_if_it_lived(path)
+
+
+def _refuse_if_it_lived(path: Path) -> None:
+    for name, (pattern, left) in _SIGNS.items():
+        if any((path.parent / name).glob(pattern)):
+            raise _lost(path, name, left)
+
+
+_SIGNS = {
+    BLOBS: ("??/*", "attachments are"),
+    WORKSPACES: ("ses_*", "workspaces of its sessions are"),
+}
+
+
+def _lost(path: Path, name: str, left: str) -> DataFolderError:
+    what = "empty" if path.exists() else "missing"
     reason = (
         f"its {path.name} is {what}, but {left} there. Restore a backup, or move {name} away to "
         "begin anew."
     )
-    raise DataFolderError(reason, folder=path.parent)
+    return DataFolderError(reason, folder=path.parent)
 
 
 def check_before_opening(path: Path, known: list[Migration]) -> Schema:
@@ -66,6 +85,7 @@ def check_before_opening(path: Path, known: list[Migration]) -> Schema:
     try:
         schema = read_schema(connection, path)
         pending(schema, known, path)
+        refuse_if_emptied(connection, schema, path)
         return schema
     finally:
         connection.close()
@@ -82,7 +102,8 @@ def _undo_half_a_birth(path: Path) -> None:
 
 
 def migrate(connection: Connection, migrations: Sequence[Migration], clock: Clock) -> None:
-    """Each in a transaction of its own: after a crash, the store is before or after it."""
+    """Each in a transaction of its own: after a crash, the store is before or after it. Then it is
+    in the file too: who loses the log of a new one does not lose all of it."""
     for migration in migrations:
         connection.rows("BEGIN IMMEDIATE")
         try:
@@ -101,3 +122,5 @@ def migrate(connection: Connection, migrations: Sequence[Migration], clock: Cloc
                 connection.rows("ROLLBACK")
             raise
         faults.reach("store.migrate.after")
+    if migrations:
+        connection.wal_checkpoint()

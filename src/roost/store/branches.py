@@ -11,9 +11,10 @@ from roost.core.ids import (
     new_message_id,
     new_turn_id,
 )
-from roost.core.messages import Draft, TextPart, ToolResultPart
+from roost.core.messages import Draft
 from roost.core.sessions import NewSession, Parent, Session
 from roost.store.operations import Engine, Operation, every, query, writing
+from roost.store.pairs import stand_in
 from roost.store.sessions import load_session, open_once, open_session
 from roost.store.writes import find_live_message, insert
 
@@ -69,9 +70,7 @@ class Branches:
         calls = every((yield query("calls_without_results", session=branch)), _Call)
         if not calls:
             return end
-        said = (TextPart(_BRANCHED),)
-        results = tuple([ToolResultPart(each.call, said, error=True) for each in calls])
-        message = Draft(new_message_id(), "tool", results)
+        message = stand_in({each.call: _BRANCHED for each in calls})
         yield from insert(self._user, branch, 1, 0, end + 1, calls[-1].turn, message)
         ids = _json([each.call for each in calls])
         yield query("cancel_tool_calls", session=branch, ids=ids)

@@ -7,12 +7,14 @@ import msgspec
 
 from roost.core.errors import Conflict, ImportOvertaken, InvalidInput, NotFound
 from roost.core.events import SessionUpdated
-from roost.core.ids import SessionId, UserId, derived_id
+from roost.core.ids import SessionId, ToolCallId, UserId, derived_id
+from roost.core.messages import Message, decode_parts
 from roost.core.sessions import Session
 from roost.store.document import Document, ExportedSession, Unpacked, renamed
 from roost.store.operations import Engine, Operation, maybe, one, query, reading, writing
+from roost.store.pairs import Unanswered, stand_in, unanswered
 from roost.store.sessions import load_session
-from roost.store.writes import name_stored_blobs, record
+from roost.store.writes import insert, name_stored_blobs, record
 
 _LONG = (str, bytes, msgspec.Raw)
 _ROW, _SLICE = 200, 1 << 19
@@ -20,6 +22,14 @@ _ROW, _SLICE = 200, 1 << 19
 
 _TRIES = 5
 """Somebody else may import or delete the same session meanwhile, or purge what was begun."""
+
+_NOT_RUN = "Not run: this conversation was exported before it came to this."
+_UNKNOWN = (
+    "This conversation was exported before the result of this stood in it. Check before doing it"
+    " again."
+)
+
+_NEVER_RAN = ("requested", "waiting", "denied", "cancelled")
 
 Rows = Sequence[tuple[str, str]]
 """Statements, and the rows that each of them inserts."""
@@ -72,7 +82,8 @@ class Imports:
         for part in _parts(found.document):
             await self._write(session, found, await asyncio.to_thread(_encoded, part), first=first)
             first = False
-        return Imported(await self._publish(session, found), created=True)
+        lone = await asyncio.to_thread(_unanswered, found.document)
+        return Imported(await self._publish(session, found, lone), created=True)
 
     async def _as_own(self, found: Unpacked) -> Unpacked:
         """Under ids of this user's own, if those in it are another's or were, as what they used
@@ -139,9 +150,12 @@ class Imports:
             raise ImportOvertaken(id=session)
 
     @writing
-    def _publish(self, session: SessionId, found: Unpacked) -> Operation[Session]:
+    def _publish(
+        self, session: SessionId, found: Unpacked, lone: Sequence[Unanswered]
+    ) -> Operation[Session]:
         yield from self._hold(session, found.mark)
         yield from self._check_complete(found.document)
+        yield from self._answer_calls(found.document, lone)
         yield from name_stored_blobs(self._user, session, found.named)
         yield query("recount", session=session)
         yield query("recount_usage", user=self._user, session=session)
@@ -156,6 +170,28 @@ class Imports:
         lists = (document.messages, document.turns, document.tool_calls, document.epochs)
         if counts != _Counts(*map(len, lists)):
             raise ImportOvertaken(id=document.session.id)
+
+    def _answer_calls(self, document: Document, lone: Sequence[Unanswered]) -> Operation[None]:
+        """Nothing goes on by itself after an import, so nobody else would."""
+        session, head = document.session, document.session.head
+        not_run = {call.id for call in document.tool_calls if call.state in _NEVER_RAN}
+        for each in lone:
+            if each.place is None:
+                continue
+            words: dict[ToolCallId, str] = {
+                call: _NOT_RUN if call in not_run else _UNKNOWN for call in each.calls
+            }
+            yield from insert(
+                self._user,
+                session.id,
+                session.revision + 1,
+                session.epoch,
+                each.place,
+                each.message.turn,
+                stand_in(words),
+            )
+            head = max(head, each.place)
+        yield query("set_head", session=session.id, head=head)
 
     def _insert_session(self, session: ExportedSession, mark: str) -> Operation[None]:
         parent = session.parent
@@ -184,6 +220,23 @@ class Imports:
             active_at=session.active_at,
             ended_at=session.ended_at,
         )
+
+
+def _unanswered(document: Document) -> list[Unanswered]:
+    """Takes long for a long history: not for the event loop."""
+    live = [message for message in document.messages if message.gone is None]
+    return unanswered(
+        [
+            Message(
+                id=message.id,
+                role=message.role,
+                parts=decode_parts(bytes(message.parts)),
+                turn=message.turn,
+                position=message.position,
+            )
+            for message in sorted(live, key=lambda message: message.position)
+        ]
+    )
 
 
 _Part = dict[str, list[msgspec.Struct]]

@@ -1,0 +1,50 @@
+"""Tool calls and their results in a history: no model takes a call without its result."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from roost.core.ids import ToolCallId, new_message_id
+from roost.core.messages import Draft, Message, TextPart, ToolCallPart, ToolResultPart
+
+
+class Unanswered(msgspec.Struct, frozen=True):
+    """A message whose `calls` have no result in its history. What answers them can stand at
+    `place`; None if others speak right after it."""
+
+    message: Message
+    calls: tuple[ToolCallId, ...]
+    place: int | None
+
+
+def unanswered(history: Sequence[Message]) -> list[Unanswered]:
+    """Of a live history, in its order."""
+    answered = {
+        part.call
+        for message in history
+        for part in message.parts
+        if isinstance(part, ToolResultPart)
+    }
+    found: list[Unanswered] = []
+    for at, message in enumerate(history):
+        calls = [part.call for part in message.parts if isinstance(part, ToolCallPart)]
+        if missing := tuple([call for call in calls if call not in answered]):
+            found.append(Unanswered(message, missing, _place_after(history, at)))
+    return found
+
+
+def _place_after(history: Sequence[Message], at: int) -> int | None:
+    place = history[at].position + 1
+    for later in history[at + 1 :]:
+        if later.position > place:
+            break
+        if later.role != "tool":
+            return None
+        place += 1
+    return place
+
+
+def stand_in(words: Mapping[ToolCallId, str]) -> Draft:
+    """The message that says of each call why it has no result."""
+    results = [ToolResultPart(call, (TextPart(why),), error=True) for call, why in words.items()]
+    return Draft(new_message_id(), "tool", tuple(results))

@@ -13,6 +13,7 @@ from roost.store.operations import Operation, every, query
 from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.rescue import in_words, tables_of
 from roost.store.sqlite.runner import Runner
+from roost.store.sqlite.unpaired import pair_calls
 
 _STEPS = (
     ("stand_in_users", "user account", "{}; with a stand-in for each"),
@@ -41,6 +42,7 @@ def mend(rescued: Connection, blobs: Path) -> list[str]:
     while rescued.rows("pragma foreign_key_check"):
         for table in tables_of(rescued):
             lost += _let_go_of_parents(rescued, table)
+    lost += runner.run(pair_calls())
     if count := runner.run(_name_blobs(blobs)):
         lost.append(amount(count, "attachment"))
     runner.run(_count("recount_all"))

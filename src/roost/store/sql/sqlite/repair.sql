@@ -79,6 +79,30 @@ WHERE last_delta IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM deltas d WHERE d.id = last_delta AND d.turn_id = streams.turn_id)
 RETURNING turn_id;
 
+-- Of an import that is not complete, whoever goes on with it counts the messages.
+-- name: sessions_to_pair
+SELECT id, user_id FROM sessions WHERE deleted_at IS NULL ORDER BY number;
+
+-- Those that a turn has yet to answer.
+-- name: calls_under_way
+SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id
+WHERE c.session_id = :session AND t.state IN ('running', 'waiting')
+  AND (c.state IN ('requested', 'waiting', 'running') OR c.result IS NOT NULL);
+
+-- name: end_calls
+UPDATE tool_calls
+SET state = CASE WHEN state = 'running' THEN 'unknown' WHEN state IN ('requested', 'waiting') THEN 'cancelled'
+        ELSE state END,
+    result = NULL, ended_at = coalesce(ended_at, :now)
+WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: void_approvals_of
+UPDATE approvals SET state = 'void'
+WHERE session_id = :session AND call_id IN (SELECT value FROM json_each(:ids)) AND state = 'pending';
+
+-- name: rewrite_message
+UPDATE messages SET role = :role, parts = :parts WHERE id = :message;
+
 -- An older memory is better than none.
 -- name: revive_superseded
 UPDATE facts SET superseded_by = NULL

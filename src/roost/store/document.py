@@ -154,6 +154,9 @@ class ExportedUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: Time
 
 
+_COUNTERS = [field.name for field in msgspec.structs.fields(ExportedUsage) if field.type == Count]
+
+
 class ExportedBlob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`data` is base64."""
 
@@ -299,7 +302,7 @@ def _check(document: Document) -> None:
         if len(set(values)) != len(values):
             raise InvalidInput(f"This export names a {what} twice. It is damaged.")
     _check_ends(document)
-    for counter in ("input_tokens", "output_tokens", "cost", "unpriced"):
+    for counter in _COUNTERS:
         if sum(msgspec.structs.asdict(used)[counter] for used in document.usage) >= 10**15:
             raise InvalidInput("This export has used more than can be counted. It is damaged.")
     if (parent := document.session.parent) is not None:

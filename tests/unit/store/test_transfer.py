@@ -446,11 +446,16 @@ async def test_forged_number_is_refused_wherever_it_stands(
 async def test_usage_that_adds_up_to_too_much_is_refused(
     ada: Driver, bob: Driver, rich: SessionId
 ) -> None:
-    document = json.loads(await ada.transfer.export(rich))
-    for used in document["usage"]:
-        used["cost"] = 10**15 - 1
-    with pytest.raises(InvalidInput, match="more than can be counted"):
-        await bob.transfer.load(json.dumps(document).encode())
+    exported = await ada.transfer.export(rich)
+    counters = set(json.loads(exported)["usage"][0]) - {"source", "provider", "model", "at"}
+    assert len(counters) == 8
+    for counter in counters:
+        document = json.loads(exported)
+        for used in document["usage"]:
+            used[counter] = 10**15 - 1
+        with pytest.raises(InvalidInput, match="more than can be counted"):
+            await bob.transfer.load(json.dumps(document).encode())
+    assert await bob.sessions.page() == []
 
 
 async def test_turn_that_went_on_another_day_has_usage_on_both(

@@ -1,7 +1,7 @@
 """What subscribers of a session are told, and the cursor that says how far one has read."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,6 +13,20 @@ from roost.core.sessions import Session
 from roost.core.turns import ToolCall, ToolCallState, Turn, TurnState
 
 RewriteKind = Literal["undo", "edit", "clear", "compaction", "restore"]
+_Number = Annotated[int, msgspec.Meta(ge=0, lt=10**15)]
+"""One that every database and every JSON reader can hold."""
+
+
+class RewriteDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Of a compaction: what made it, and what it gained. Of a restore: which epoch it took back."""
+
+    trigger: str | None = None
+    focus: str | None = None
+    model: str | None = None
+    tokens_before: _Number | None = None
+    tokens_after: _Number | None = None
+    replacements: tuple[MessageId, ...] = ()
+    restores: _Number | None = None
 
 
 class Cursor(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from roost.core.events import RewriteKind
+from roost.core.events import RewriteDetail, RewriteKind
 from roost.core.ids import MessageId, SessionId
 from roost.http.calls import Call
 from roost.http.endpoint import endpoint
@@ -50,18 +50,6 @@ class Messages(msgspec.Struct, frozen=True):
     calls: Sequence[CallView]
     approvals: Sequence[ApprovalView]
     older: bool
-
-
-class RewriteDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Of a compaction: what made it, and what it gained. Of a restore: which epoch it took back."""
-
-    trigger: str | None = None
-    focus: str | None = None
-    model: str | None = None
-    tokens_before: int | None = None
-    tokens_after: int | None = None
-    replacements: tuple[MessageId, ...] = ()
-    restores: int | None = None
 
 
 _detail = msgspec.json.Decoder(RewriteDetail).decode

@@ -11,7 +11,7 @@ import msgspec
 
 from roost.core import ids
 from roost.core.errors import InvalidInput
-from roost.core.events import RewriteKind
+from roost.core.events import RewriteDetail, RewriteKind
 from roost.core.ids import BlobId, MessageId, SessionId, ToolCallId, TurnId, UserId, derived_id
 from roost.core.messages import (
     Role,
@@ -239,6 +239,8 @@ def _decode(text: bytes | bytearray) -> Document:
     document = msgspec.structs.replace(document, **decoded)
     for turn in document.turns:
         msgspec.json.decode(turn.options, type=TurnOptions)
+    for epoch in document.epochs:
+        msgspec.json.decode(epoch.detail, type=RewriteDetail)
     raws = [item.parts for item in (*document.messages, *document.turns)]
     raws += [turn.options for turn in document.turns] + [each.detail for each in document.epochs]
     if max([depth_of(bytes(raw)) for raw in raws], default=0) > _DEPTH:

@@ -385,6 +385,20 @@ async def test_history_past_the_counters_of_its_session_is_refused_in_words(
         await bob.transfer.load(damage(document, f"session.{what}", 1))
 
 
+@pytest.mark.parametrize(
+    "detail",
+    [5, None, [], "x", {"restores": "x"}, {"restores": 2**70}, {"tokens_before": -1}, {"model": 1}],
+)
+async def test_detail_of_a_rewrite_that_could_not_be_shown_is_refused(
+    ada: Driver, bob: Driver, rich: SessionId, detail: object
+) -> None:
+    document = json.loads(await ada.transfer.export(rich))
+    with pytest.raises(InvalidInput, match="not an export"):
+        await bob.transfer.load(damage(document, "epochs.0.detail", detail))
+    newer = damage(document, "epochs.0.detail", {"trigger": "moon", "phase": [3]})
+    assert (await bob.transfer.load(newer)).created
+
+
 ID_PATHS = [
     "session.id",
     "session.parent",

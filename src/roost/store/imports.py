@@ -129,7 +129,8 @@ class Imports:
 
     def _check_free(self, document: Document) -> Operation[None]:
         session = document.session.id
-        ids = [item.id for item in (*document.messages, *document.turns)]
+        ids: list[str] = [item.id for item in (*document.messages, *document.turns)]
+        ids += [_used_by(used.source) for used in document.usage]
         given = msgspec.json.encode(ids).decode()
         if rows := (yield query("taken_ids", session=session, ids=given)):
             raise InvalidInput(f"The id {rows[0][0]} in this export is taken by another session.")
@@ -237,6 +238,12 @@ def _unanswered(document: Document) -> list[Unanswered]:
             for message in sorted(live, key=lambda message: message.position)
         ]
     )
+
+
+def _used_by(source: str) -> str:
+    """The turn or the session that it was used by. All that this uses later is counted for whose
+    row is there first: so it may be gone, or never have been here, but is no other session's."""
+    return source.rpartition(":")[2].partition("/")[0]
 
 
 _Part = dict[str, list[msgspec.Struct]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from roost.core.errors import Conflict, Fenced, InvalidInput, NotFound, RoostError
 from roost.core.ids import BlobId, SessionId, new_message_id, new_tool_call_id
@@ -22,7 +22,7 @@ from roost.core.messages import (
     ToolResultPart,
     UnknownPart,
 )
-from roost.core.turns import Step
+from roost.core.turns import Step, TurnEnd
 from roost.core.usage import Usage
 from roost.store.folder import BLOBS
 from roost.store.sessions import SessionPatch
@@ -608,6 +608,41 @@ async def test_id_of_another_session_is_refused_in_words(
         await ada.transfer.load(json.dumps(document).encode())
     assert await ada.everything(session) == before
     assert len(await ada.sessions.page()) == 1
+
+
+@pytest.mark.parametrize("source", ["{turn}", "title:{session}", "{session}/1"])
+async def test_what_another_session_uses_can_not_be_counted_for_who_imports(
+    ada: Driver, bob: Driver, source: str
+) -> None:
+    run = await ada.run()
+    document = json.loads(await bob.transfer.export(await bob.session()))
+    document["session"]["id"] = new_session().id
+    used = asdict(Usage("p", "m")) | {"unpriced": 0, "cost": 0, "at": 0}
+    used["source"] = source.format(turn=run.turn, session=run.session)
+    before = await bob.sessions.page()
+    document["usage"] = [used]
+    with pytest.raises(InvalidInput, match=r"The id (trn|ses)_\w+ in this export is taken"):
+        await bob.transfer.load(json.dumps(document).encode())
+    assert await bob.sessions.page() == before
+
+
+async def test_what_turns_used_that_an_older_export_does_not_have_comes_along(
+    ada: Driver, bob: Driver, rich: SessionId, clock: FakeClock
+) -> None:
+    older = await ada.transfer.export(rich)
+    run = await ada.run(rich)
+    end = TurnEnd(state="completed", usage=(Usage("p", "m", input_tokens=7),))
+    await ada.turns.end(rich, run.token, run.turn, end)
+    await ada.sessions.delete(rich)
+    await purged(ada, rich, clock)
+    await ada.transfer.load(older)
+    document = await ada.transfer.export(rich)
+    sources = {used["source"] for used in json.loads(document)["usage"]}
+    assert run.turn in sources - {turn["id"] for turn in json.loads(document)["turns"]}
+    copy = (await bob.transfer.load(document)).session
+    again = (await ada.transfer.load(await bob.transfer.export(copy.id))).session
+    assert len({rich, copy.id, again.id}) == 3
+    assert again.counters == copy.counters == (await ada.sessions.get(rich)).counters
 
 
 class Threads(ThreadPoolExecutor):

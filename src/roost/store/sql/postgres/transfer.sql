@@ -9,6 +9,8 @@ WHERE session_id = :session AND id IN (SELECT json_array_elements_text(:ids));
 SELECT id FROM messages WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id <> :session
 UNION ALL
 SELECT id FROM turns WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id <> :session
+UNION ALL
+SELECT id FROM sessions WHERE id IN (SELECT json_array_elements_text(:ids)) AND id <> :session
 LIMIT 1;
 
 -- name: import_messages

@@ -9,6 +9,8 @@ WHERE session_id = :session AND id IN (SELECT value FROM json_each(:ids));
 SELECT id FROM message_rows WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id <> :session
 UNION ALL
 SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(:ids)) AND session_id <> :session
+UNION ALL
+SELECT id FROM sessions WHERE id IN (SELECT value FROM json_each(:ids)) AND id <> :session
 LIMIT 1;
 
 -- name: import_messages

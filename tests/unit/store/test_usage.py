@@ -1,5 +1,6 @@
 """What a user spent today."""
 
+import json
 from functools import partial
 
 import msgspec
@@ -37,6 +38,22 @@ async def test_today_is_since_midnight_and_ones_own(
     await spend(ada, None)
     await spend(ada, 3)
     assert await ada.usage.today() == Spent(tokens=60, cost=6)
+
+
+async def test_what_is_dated_in_days_to_come_counts_on_its_day(
+    ada: Driver, bob: Driver, clock: FakeClock
+) -> None:
+    """As what was imported from a machine whose clock is wrong."""
+    await spend(ada, 7)
+    (session,) = await ada.sessions.page()
+    document = json.loads(await ada.transfer.export(session.id))
+    document["usage"][0]["at"] += DAY * 1000
+    await bob.transfer.load(json.dumps(document).encode())
+    for spent in (Spent(tokens=0, cost=0), Spent(tokens=30, cost=14), Spent(tokens=0, cost=0)):
+        assert await bob.usage.today() == spent
+        listed = await bob.usage.by_day(days=1)
+        assert sum(each.used.cost for each in listed) == spent.cost
+        clock.advance(DAY)
 
 
 async def test_what_a_deleted_session_used_was_used(ada: Driver) -> None:

@@ -1,8 +1,10 @@
--- Usage is kept by day, so that a sum since midnight is exact (usage_when).
+-- Usage is kept by day, so that a sum since midnight is exact (usage_when). What was imported may be of
+-- days to come.
 -- name: used_today
 SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0)
 FROM usage
-WHERE user_id = :user AND at >= :now / 86400000 * 86400000;
+WHERE user_id = :user AND at >= :now / 86400000 * 86400000
+  AND at < (:now / 86400000 + 1) * 86400000;
 
 -- By a session's subagents that were opened since a moment, and theirs (sessions_children, usage_of).
 -- Deleted ones count.
@@ -45,4 +47,5 @@ SELECT at / 86400000 * 86400000 AS day, provider, model, sum(calls), sum(input_t
     sum(cost), sum(unpriced)
 FROM usage
 WHERE user_id = :user AND at >= (:now / 86400000 - :days + 1) * 86400000
+  AND at < (:now / 86400000 + 1) * 86400000
 GROUP BY day, provider, model ORDER BY day, provider, model;

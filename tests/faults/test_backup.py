@@ -190,39 +190,66 @@ from roost.store.sqlite.backup import backup
 
 copied = 0
 
-def die(event, arguments):
+def look(event, arguments):
     global copied
     copied += event == "shutil.copyfile"
     if copied == 100 and event == "shutil.copyfile":
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.Signals[sys.argv[3]])
 
-sys.addaudithook(die)
-backup(*map(pathlib.Path, sys.argv[1:]))
+sys.addaudithook(look)
+backup(*map(pathlib.Path, sys.argv[1:3]))
 """
 
 
-def kill_a_backup(data: Path, copy: Path) -> None:
-    """Back up in a process of its own, which dies in the middle of its files."""
-    command = [sys.executable, "-c", _SCRIPT, str(data), str(copy)]
-    ended = subprocess.run(command, cwd=REPOSITORY, check=False)
-    assert ended.returncode == -signal.SIGKILL
+def begin_a_backup(data: Path, copy: Path, met: signal.Signals) -> "subprocess.Popen[bytes]":
+    """Back up in a process of its own, which meets a signal in the middle of its files."""
+    command = [sys.executable, "-c", _SCRIPT, str(data), str(copy), met.name]
+    return subprocess.Popen(command, cwd=REPOSITORY)
 
 
-async def test_killed_backup_never_looks_like_one_and_the_next_tidies_up(tmp_path: Path) -> None:
-    data, copy = tmp_path / "data", tmp_path / "copy"
+async def populate_with_many_files(data: Path) -> None:
     async with opened(data) as store:
         await populate(store)
         me = store.of(USER)
         for number in range(300):
             await me.blobs.put_bytes(b"%d" % number, "text/plain")
+
+
+def is_whole(copy: Path) -> bool:
+    files = [path for path in (copy / BLOBS).rglob("*") if path.is_file()]
+    return recount(copy) == [] and len(files) == 301
+
+
+async def test_killed_backup_never_looks_like_one_and_the_next_tidies_up(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    await populate_with_many_files(data)
     draft = tmp_path / ".copy.unfinished"
-    await asyncio.to_thread(kill_a_backup, data, copy)
+    killed = begin_a_backup(data, copy, signal.SIGKILL)
+    assert await asyncio.to_thread(killed.wait, DEADLINE) == -signal.SIGKILL
     assert not copy.exists()
     assert draft.exists()
     backup(data, copy)
     assert {path.name for path in tmp_path.iterdir()} == {"data", "copy"}
-    assert recount(copy) == []
-    assert len([path for path in (copy / BLOBS).rglob("*") if path.is_file()]) == 301
+    assert is_whole(copy)
+
+
+async def test_backup_takes_nothing_from_another_of_its_name_that_is_under_way(
+    tmp_path: Path,
+) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy"
+    await populate_with_many_files(data)
+    first = begin_a_backup(data, copy, signal.SIGSTOP)
+    await asyncio.to_thread(os.waitid, os.P_PID, first.pid, os.WSTOPPED)
+    try:
+        with pytest.raises(InvalidInput, match=f"Another backup to {copy} is being made"):
+            backup(data, copy)
+        backup(data, tmp_path / "other")
+    finally:
+        first.send_signal(signal.SIGCONT)
+        assert await asyncio.to_thread(first.wait, DEADLINE) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "copy", "other"}
+    assert is_whole(copy)
+    assert is_whole(tmp_path / "other")
 
 
 async def test_blob_that_is_being_stored_does_not_fail_a_backup(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ class OwnerLock:
 def _take(file: int) -> bool:
     """Lock it, unless it is owned. Those who only look (`holder`) are soon gone."""
     deadline = time.monotonic() + _PATIENCE
-    while not _flock(file, fcntl.LOCK_EX):
+    while not flock(file, fcntl.LOCK_EX):
         if not (_is_shared(file) or _is_dead(_read(file))) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -155,7 +155,7 @@ def _take(file: int) -> bool:
 
 def _is_shared(file: int) -> bool:
     """Nobody owns it: an owner would not let us share it."""
-    if shared := _flock(file, fcntl.LOCK_SH):
+    if shared := flock(file, fcntl.LOCK_SH):
         fcntl.flock(file, fcntl.LOCK_UN)
     return shared
 
@@ -173,7 +173,8 @@ def _is_dead(owner: Owner) -> bool:
     return False
 
 
-def _flock(file: int, kind: int) -> bool:
+def flock(file: int, kind: int) -> bool:
+    """Whether nobody else has it: waits for no one."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -192,7 +193,7 @@ def holder(folder: Path) -> Owner | None:
     except FileNotFoundError:
         return None
     try:
-        return None if _flock(file, fcntl.LOCK_SH) else _read(file)
+        return None if flock(file, fcntl.LOCK_SH) else _read(file)
     finally:
         os.close(file)
 

@@ -1,15 +1,18 @@
 """A copy of a data folder, taken while its server runs."""
 
 import errno
+import fcntl
 import os
 import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import msgspec
 
 from roost.core.errors import BackupFailed, DataFolderError, InvalidInput
-from roost.store.folder import BLOBS, DATABASE, KEY, sync_file, sync_folder
+from roost.store.folder import BLOBS, DATABASE, KEY, flock, sync_file, sync_folder
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import Schema
 from roost.store.sqlite.connect import connect_reader, explained
@@ -35,28 +38,60 @@ def backup(folder: Path, destination: Path) -> Backup:
     source = database_of(folder)
     if is_unborn(source):
         raise _nothing_in(folder)
-    draft = destination.with_name(f".{destination.name}.unfinished")
     try:
-        if destination.exists():
-            raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
         destination.parent.mkdir(parents=True, exist_ok=True)
-        # Of an earlier try that was killed.
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
-        sessions, size, missing = _fill(draft, folder)
-        draft.rename(destination)
-        sync_folder(destination.parent)
+        with _alone(destination):
+            sessions, size, missing = _make(destination, folder)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         where = f"{error.filename}: " if error.filename else ""
         raise BackupFailed(where + reason, path=destination) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return Backup(destination, size, sessions, missing)
 
 
 def _nothing_in(folder: Path) -> DataFolderError:
     return DataFolderError("there is no store in it yet. Nothing to back up.", folder=folder)
+
+
+@contextmanager
+def _alone(destination: Path) -> Generator[None]:
+    """One backup of a name at a time: two would take each other's files away. The kernel drops the
+    lock with the process, however that dies."""
+    path = destination.with_name(f".{destination.name}.lock")
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not (flock(file, fcntl.LOCK_EX) and _is_still(file, path)):
+            raise InvalidInput(f"Another backup to {destination} is being made.")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(file)
+
+
+def _is_still(file: int, path: Path) -> bool:
+    """Whoever had it may have removed it since it was opened."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _make(destination: Path, folder: Path) -> tuple[int, int, int]:
+    draft = destination.with_name(f".{destination.name}.unfinished")
+    try:
+        if destination.exists():
+            raise InvalidInput(f"{destination} exists. Choose a new name for the backup.")
+        # Of an earlier try that was killed.
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        made = _fill(draft, folder)
+        draft.rename(destination)
+        sync_folder(destination.parent)
+        return made
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _fill(draft: Path, folder: Path) -> tuple[int, int, int]:

@@ -19,8 +19,8 @@ from roost.runtime.identities import Identities
 E = TypeVar("E")
 
 SURFACES: dict[Via, str] = {"browser": "web", "token": "api", "cli": "cli"}
-IMPORTS = 2
-"""At the same time, of all users together."""
+TRANSFERS = 2
+"""Imports at the same time, and as many exports, of all users together."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -112,7 +112,8 @@ class Callers:
         self.identities = identities
         self.stop = stop
         self.heartbeat = heartbeat
-        self.imports = asyncio.Semaphore(IMPORTS)
+        self.imports = asyncio.Semaphore(TRANSFERS)
+        self.exports = asyncio.Semaphore(TRANSFERS)
 
     async def identify(self, request: Request, scope: Need | None) -> Call:
         """Refuse whoever may not call this. `scope` None is for anyone, from our own pages."""

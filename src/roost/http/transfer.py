@@ -23,7 +23,7 @@ from roost.http.views import SessionView, session_view
 IMPORT_LIMIT = 128 << 20
 IMPORT_SECONDS = 300.0
 PATIENCE = 20.0
-"""Seconds that an import waits for its place."""
+"""Seconds that an import or an export waits for its place."""
 _CHUNK = 1 << 16
 _LONGEST_NAME = 60
 
@@ -42,9 +42,12 @@ class ImportView(msgspec.Struct, frozen=True):
 async def exported(call: Call, session: SessionId, query: Format) -> Response:
     """Download a session: all of it as JSON, or what was said as Markdown."""
     name, files = file_name(await call.account.session(session)), call.account.files
-    if query.format == "markdown":
-        return _saved((await files.markdown(session)).encode(), "text/markdown", f"{name}.md")
-    return _saved(await files.export(session), "application/json", f"{name}.json")
+    async with _place(call.callers.exports, "exported"):
+        if await call.request.is_disconnected():
+            return Response()  # to nobody: who waited has gone
+        if query.format == "markdown":
+            return _saved((await files.markdown(session)).encode(), "text/markdown", f"{name}.md")
+        return _saved(await files.export(session), "application/json", f"{name}.json")
 
 
 def _saved(data: bytes, kind: str, name: str) -> Response:
@@ -76,7 +79,7 @@ async def _pieces(data: bytes) -> AsyncIterator[bytes]:
 
 async def imported(call: Call) -> ImportView:
     """Take in a session that was exported here or elsewhere. Again, it changes nothing."""
-    async with _place(call):
+    async with _place(call.callers.imports, "imported"):
         document = bytearray()  # which grows where it is: to join so much takes long
         async for chunk in body_chunks(call.request, IMPORT_LIMIT, seconds=IMPORT_SECONDS):
             document += chunk
@@ -85,15 +88,15 @@ async def imported(call: Call) -> ImportView:
 
 
 @asynccontextmanager
-async def _place(call: Call) -> AsyncGenerator[None]:
-    """Imports are large, and are held in memory: those that there is no place for are not read
-    before there is, and not waited for without end."""
-    places = call.callers.imports
+async def _place(places: asyncio.Semaphore, what: str) -> AsyncGenerator[None]:
+    """Sessions that are imported or exported are held in memory, and each export keeps one of the
+    store's few readers busy: those that there is no place for are not read before there is, and not
+    waited for without end."""
     try:
         async with asyncio.timeout(PATIENCE):
             await places.acquire()
     except TimeoutError:
-        said = "Others are being imported. Try again in a minute."
+        said = f"Others are being {what}. Try again in a minute."
         headers = {"Retry-After": "60"}
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers) from None
     try:

@@ -1,15 +1,20 @@
 """Sessions as files, over HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
 
-from roost.core.ids import new_user_id
+from roost.core.ids import SessionId, TurnId, new_user_id
 from roost.core.users import User
 from roost.http import transfer
-from tests.engine import SECONDS
+from tests.engine import SECONDS, eventually
 from tests.unit.http.served import Client, Served
 
 JSON = {"Content-Type": "application/json"}
@@ -110,3 +115,68 @@ async def test_import_waits_while_two_are_under_way(
     waiting = asyncio.create_task(importing(browser, one_more()))
     rest.set()
     assert await asyncio.gather(*under_way, waiting) == [400] * 3  # read, and no export
+
+
+class Slow:
+    """A session whose export comes to an attachment that is not all there yet."""
+
+    def __init__(self, session: SessionId, pipe: int) -> None:
+        self.session = session
+        self._pipe = pipe
+
+    async def is_read(self) -> bool:
+        (unread,) = struct.unpack("i", fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)))
+        return unread == 0
+
+
+@asynccontextmanager
+async def slow(browser: Client, served: Served, number: int) -> AsyncGenerator[Slow]:
+    _, made = await browser.ask("POST", "/api/files", data=b"attached %d" % number)
+    session = await browser.session()
+    turn = await browser.send(session, files=[{"file": made["id"], "name": "x.txt"}])
+    await served.engine.ended(TurnId(turn["id"]))
+    file = served.engine.folder / "blobs" / made["id"][:2] / made["id"]
+    file.unlink()
+    os.mkfifo(file)
+    pipe = os.open(file, os.O_RDWR)
+    os.write(pipe, b"a")
+    try:
+        yield Slow(session, pipe)
+    finally:
+        os.close(pipe)
+
+
+async def test_export_waits_while_two_are_under_way(
+    served: Served, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await browser.session()
+    async with asyncio.TaskGroup() as tasks:
+        async with slow(browser, served, 1) as first, slow(browser, served, 2) as second:
+            for each in (first, second):
+                tasks.create_task(exported(browser, f"api/sessions/{each.session}/export"))
+                await eventually(each.is_read)
+            monkeypatch.setattr(transfer, "PATIENCE", 0.05)
+            for form in ("json", "markdown"):
+                path = f"/api/sessions/{session}/export?format={form}"
+                status, problem = await browser.ask("GET", path)
+                assert (status, problem["detail"][:25]) == (503, "Others are being exported")
+            assert (await browser.get(f"/api/sessions/{session}"))["id"] == session
+            monkeypatch.setattr(transfer, "PATIENCE", SECONDS)
+            waiting = tasks.create_task(exported(browser, f"api/sessions/{session}/export"))
+        kind, _ = await waiting
+        assert kind == "application/json"
+
+
+async def test_who_goes_away_gives_the_place_back(served: Served, browser: Client) -> None:
+    async with asyncio.TaskGroup() as tasks, slow(browser, served, 1) as gone:
+        async with slow(browser, served, 2) as first, slow(browser, served, 3) as second:
+            for each in (first, second):
+                tasks.create_task(exported(browser, f"api/sessions/{each.session}/export"))
+                await eventually(each.is_read)
+            leaving = asyncio.create_task(exported(browser, f"api/sessions/{gone.session}/export"))
+            await browser.get("/api/sessions")  # by then it waits
+            leaving.cancel()
+            await asyncio.wait([leaving])
+            await browser.get("/api/sessions")  # by then it is known to be gone
+        await exported(browser, f"api/sessions/{await browser.session()}/export")
+        assert not await gone.is_read()

@@ -24,6 +24,9 @@ class Endings:
 
     async def end(self, session: SessionId) -> None:
         await self._silence(session)
+        await self._end(session)
+
+    async def _end(self, session: SessionId) -> None:
         async with self._turns.held(session) as lease:
             await self._store.sessions.end(session, lease.token)
             self._agents.drop(session)
@@ -63,22 +66,29 @@ class Endings:
     async def _family(self, session: SessionId) -> list[SessionId]:
         """A session, its subagents, and theirs."""
         found = [session]
-        for child in await self._store.sessions.subagents(session):
-            found += await self._family(child.id)
+        for each in found:  # it grows
+            found += [child.id for child in await self._store.sessions.subagents(each)]
         return found
 
     async def _silence(self, session: SessionId) -> None:
+        """Stop what is done in a session. What its subagents do is over with it."""
+        silent = [session]
+        for each in silent:  # it grows
+            await self._stop(each)
+            children = await self._store.sessions.subagents(each)
+            silent += [child.id for child in children if child.ended_at is None]
+        for subagent in reversed(silent[1:]):
+            await self._end(subagent)
+
+    async def _stop(self, session: SessionId) -> None:
         """Stop the turn under way with none to follow it: what waits would be taken up before
-        anyone else can hold the session. What its subagents do is over with it."""
+        anyone else can hold the session."""
         for turn in await self._store.queue.of(session):
             with suppress(Conflict):  # it has just begun, and is the one to cancel
                 await self._store.queue.remove(turn.id)
                 self._hub.changed(session)
         await self._store.sessions.get(session)  # whose it is
         await self._turns.cancel(self._user, session)
-        for child in await self._store.sessions.subagents(session):
-            if child.ended_at is None:
-                await self.end(child.id)
 
     async def _end_workspace(self, session: SessionId) -> None:
         if self._workspaces is not None:

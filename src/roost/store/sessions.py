@@ -342,15 +342,18 @@ class Sessions:
     def delete(self, session: SessionId) -> Operation[None]:
         """Gone at once for everyone with its subagents' sessions, the writers shut out, what memory
         had not taken withdrawn. The rows follow in the background."""
-        yield from self._delete(session)
-
-    def _delete(self, session: SessionId) -> Operation[None]:
-        if not (yield query("mark_deleted", user=self._user, session=session)):
+        todo, deleted = [session], list[SessionId]()
+        while todo:
+            each = todo.pop()
+            if (yield query("mark_deleted", user=self._user, session=each)):
+                deleted.append(each)
+                rows = yield query("subagents_of", user=self._user, session=each)
+                todo += [row.id for row in every(rows, _Child)]
+        if not deleted:
             raise NotFound("session", session)
-        for row in every((yield query("subagents_of", user=self._user, session=session)), _Child):
-            yield from self._delete(row.id)
-        for step in _AFTER_DELETION:
-            yield query(step, session=session)
+        for each in reversed(deleted):
+            for step in _AFTER_DELETION:
+                yield query(step, session=each)
 
     @writing
     def point(self, route: str, session: SessionId) -> Operation[None]:

@@ -1,5 +1,6 @@
 """The rows of a store, as they lie in its database."""
 
+from itertools import pairwise
 from pathlib import Path
 
 from roost.core.ids import BlobId, SessionId, UserId
@@ -44,6 +45,20 @@ async def lose_bytes(folder: Path, blob: BlobId) -> None:
 async def lose_row(folder: Path, blob: BlobId) -> None:
     """As a repair does that could not read it."""
     await run_sql(folder, f"DELETE FROM blobs WHERE id = '{blob}'")
+
+
+async def chain_below(folder: Path, session: SessionId, length: int) -> list[SessionId]:
+    """Subagents that each work for the one before."""
+    chain = [session, *[SessionId(f"ses_{number:026}") for number in range(length)]]
+    parents = ", ".join([f"('{id}', '{above}')" for above, id in pairwise(chain)])
+    await run_sql(
+        folder,
+        "INSERT INTO sessions (id, user_id, origin, parent, parent_kind, created_at, active_at) "
+        f"WITH v (id, above) AS (VALUES {parents}) SELECT v.id, s.user_id, 'subagent', "
+        """'{"session":"' || v.above || '","kind":"subagent"}', 'subagent', 1, 1 """
+        f"FROM v CROSS JOIN sessions s WHERE s.id = '{session}'",
+    )
+    return chain[1:]
 
 
 def session_of_messages(folder: Path, session: SessionId) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Sessions: opened once, listed by page and filter, changed by people, ended, deleted."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from roost.store.sessions import ListCursor, Prompt, SessionFilter, SessionPatch
 from roost.store.usage import Spent
 from roost.testing.clock import FakeClock
 from tests.store_driver import CONFIG, HOLDER, PROMPT, Driver, new_session, new_turn
+from tests.unit.store.tables import chain_below
 
 pytestmark = pytest.mark.both
 
@@ -259,6 +261,17 @@ async def test_deleting_a_session_takes_its_subagents_along_and_leaves_its_branc
         with pytest.raises(NotFound):
             await ada.sessions.get(gone)
     assert (await ada.sessions.get(made[2])).id == made[2]
+
+
+async def test_however_long_a_chain_of_subagents_is_it_is_deleted(
+    ada: Driver, session: SessionId, folder: Path
+) -> None:
+    chain = await chain_below(folder, session, 1_200)
+    await ada.sessions.delete(session)
+    assert await ada.sessions.page(SessionFilter(subagents=True)) == []
+    for gone in (session, chain[0], chain[-1]):
+        with pytest.raises(NotFound):
+            await ada.sessions.get(gone)
 
 
 async def test_title_costs_what_it_costs_even_if_it_is_not_taken(

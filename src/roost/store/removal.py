@@ -10,18 +10,18 @@ from roost.store.operations import Operation, every, maybe, one, query
 _MARK = "removed/"
 
 _AFTER_DELETION = ("void_session_leases", "withdraw_all_marks", "withdraw_all_segments")
-_ROWS = (
+_MANY = (
     "drop_entity_names",
     "drop_entities",
     "drop_applied",
+    "drop_schedule_runs",
+    "drop_usage",
+)
+_FEW = (
     "drop_rules",
     "drop_routes",
     "drop_pairings",
-    "drop_schedule_runs",
     "drop_schedules",
-    "drop_outbox_pieces",
-    "drop_outbox",
-    "drop_usage",
     "drop_secrets",
     "drop_sign_ins",
     "drop_tokens",
@@ -38,6 +38,10 @@ class _User(msgspec.Struct, frozen=True, array_like=True):
     id: UserId
 
 
+class _Entry(msgspec.Struct, frozen=True, array_like=True):
+    id: str
+
+
 class _Seq(msgspec.Struct, frozen=True, array_like=True):
     seq: int
 
@@ -48,7 +52,6 @@ def depart(user: UserId) -> Operation[Sequence[SessionId] | None]:
     if not (yield query("depart", user=user)):
         return None
     yield query("put_setting", user="", key=_MARK + user, value="true")
-    yield query("let_go_of_blobs", user=user)
     return (yield from _delete_sessions(user))
 
 
@@ -69,19 +72,36 @@ def removed_users() -> Operation[Sequence[UserId]]:
 
 
 def purge_memory(user: UserId) -> Operation[bool]:
-    """Some of what was remembered for a removed user; whether there was any."""
+    """Some of what was remembered for a removed user, or of what else there may be much of; whether
+    there was any."""
     rows = every((yield query("facts_to_purge", user=user)), _Seq)
     seqs = msgspec.json.encode([row.seq for row in rows]).decode()
     for statement in ("unindex_facts", "purge_vectors", "purge_names_of_facts", "purge_facts"):
         yield query(statement, seqs=seqs)
+    if rows:
+        return True
+    for statement in _MANY:
+        if (yield query(statement, user=user)):
+            return True
+    return (yield from _purge_outbox(user))
+
+
+def _purge_outbox(user: UserId) -> Operation[bool]:
+    rows = every((yield query("outbox_of_user", user=user)), _Entry)
+    ids = msgspec.json.encode([row.id for row in rows]).decode()
+    for statement in ("drop_outbox_pieces", "drop_outbox"):
+        yield query(statement, ids=ids)
     return bool(rows)
 
 
 def purge_user(user: UserId) -> Operation[bool]:
     """All else, and themselves once no session and no attachment of theirs is left; whether they
     are gone."""
-    yield from _delete_sessions(user)  # one may have been opened just before
-    for statement in _ROWS:
+    # Something may have been opened, or used, just before.
+    yield from _delete_sessions(user)
+    if (yield from purge_memory(user)):
+        return False
+    for statement in _FEW:
         yield query(statement, user=user)
     if one((yield query("is_still_named", user=user)), int):
         return False

@@ -1,5 +1,6 @@
 """A user who is removed is gone at once, and leaves nothing."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from roost.core.facts import Learned, NewFact
 from roost.core.identities import hash_of, new_token
 from roost.core.ids import (
     BlobId,
+    UserId,
     new_fact_id,
     new_rule_id,
     new_schedule_id,
@@ -22,10 +24,11 @@ from roost.core.schedules import NewSchedule, When
 from roost.core.turns import NewTurn
 from roost.core.users import Caps, User
 from roost.store.folder import BLOBS
+from roost.store.removal import purge_memory
 from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually
-from tests.unit.store.tables import rows_naming
+from tests.unit.store.tables import rows_naming, run_sql
 
 pytestmark = pytest.mark.both
 
@@ -79,6 +82,45 @@ async def test_removed_user_leaves_nothing(
     assert his not in files
     assert await ada.blobs.read_bytes(shared) == b"shared"
     assert (await ada.store.upkeep.run()).users == 0
+
+
+async def with_much_of(folder: Path, user: UserId) -> None:
+    """Thousands of rows of every kind that grows with use."""
+    numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100) "
+    for insert, values in (
+        ("facts_applied", f"'{user}', 'scope', 'key' || i, 1"),
+        ("entities (id, user_id, scope, name)", f"1000000 + i, '{user}', 'scope', 'name' || i"),
+        ("entity_names", f"'{user}', 'scope', 'name' || i, 'Name', 1000000 + i"),
+        ("schedule_runs", f"(SELECT id FROM schedules WHERE user_id = '{user}'), i, NULL, 1"),
+        (
+            "outbox (id, user_id, route, ordinal, body, state, due_at, created_at)",
+            f"'out_{user}_' || i, '{user}', 'small:dm:1', i, '{{}}', 'pending', 1, 1",
+        ),
+        ("outbox_pieces (outbox_id, number, body)", f"'out_{user}_' || i, 1, '{{}}'"),
+        (
+            "usage (source, provider, model, user_id, session_id, calls, input_tokens, "
+            "cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, unpriced, "
+            "at)",
+            f"'trn_' || i, 'p', 'm', '{user}', 'ses_1', 1, 1, 0, 0, 1, 0, 1, 0, 1",
+        ),
+    ):
+        await run_sql(folder, f"INSERT INTO {insert} {numbers} SELECT {values} FROM n")
+
+
+async def test_rows_of_removed_user_go_some_at_a_time(
+    ada: Driver, bob: Driver, folder: Path
+) -> None:
+    await settled_in(bob)
+    await with_much_of(folder, bob.user.id)
+    await ada.store.users.remove(bob.user.id)
+    left = await rows_naming(folder, bob.user.id)
+    most = 0
+    while await ada.store.work.engine.write(partial(purge_memory, bob.user.id)):
+        before, left = left, await rows_naming(folder, bob.user.id)
+        gone = [number - left.get(table, 0) for table, number in before.items()]
+        most = max(most, *gone)
+    assert 0 < most <= 1000
+    assert max(left.values()) < 10
 
 
 async def test_removed_user_is_nobody_at_once(store: Store, ada: Driver, bob: Driver) -> None:

@@ -11,7 +11,7 @@ from roost.core.ids import SessionId, new_rule_id, new_schedule_id, new_tool_cal
 from roost.core.outbound import StoredPiece
 from roost.core.schedules import NewSchedule, When
 from roost.core.turns import OutboxEntry
-from roost.store.operations import Operation, query
+from roost.store.operations import Operation, SqlValue, query
 from roost.store.sessions import SessionPatch
 from roost.store.upkeep import DAY, DeltaSweep, Retention, Swept, purge_slice
 from roost.testing.clock import FakeClock
@@ -215,23 +215,51 @@ async def test_long_session_is_purged_some_rows_at_a_time(
     imported = await bob.transfer.load(json.dumps(document).encode())
     session = imported.session.id
 
-    def purge() -> Operation[tuple[bool, int]]:
-        """Whether there was anything left, and how many rows it took."""
-        yield query("get_session", user=bob.user.id, session=session)  # nobody else purges it
-        (before,) = yield query("count_imported", session=session)
-        more = yield from purge_slice()
-        (after,) = yield query("count_imported", session=session)
-        return more, max([int(str(b)) - int(str(a)) for b, a in zip(before, after, strict=True)])
-
     await bob.sessions.delete(session)
     clock.advance(61)
-    taken: list[int] = []
-    more = True
-    while more:
-        more, rows = await ada.store.work.engine.write(purge)
-        taken.append(rows)
-    assert 0 < max(taken) <= 1000
+    assert 0 < await most_purged_at_once(bob, session, "count_imported", session=session) <= 1000
     assert await rows_naming(folder, session) == {}
+
+
+async def test_what_a_session_sent_and_names_is_purged_some_rows_at_a_time(
+    ada: Driver, session: SessionId, folder: Path, clock: FakeClock
+) -> None:
+    numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100) "
+    for insert, values in (
+        (
+            "outbox (id, user_id, route, ordinal, session_id, body, state, due_at, created_at)",
+            f"'out_' || i, '{ada.user.id}', 'small:1', i, '{session}', '{{}}', 'pending', 1, 1",
+        ),
+        ("outbox_pieces (outbox_id, number, body)", "'out_' || i, 1, '{}'"),
+        ("session_blobs", f"'{session}', 'blob' || i"),
+    ):
+        await run_sql(folder, f"INSERT INTO {insert} {numbers} SELECT {values} FROM n")
+    await ada.sessions.delete(session)
+    clock.advance(61)
+    most = await most_purged_at_once(ada, session, "count_outbox", after="small:", last="small;")
+    assert 0 < most <= 1000
+    assert await rows_naming(folder, session) == {}
+    assert await run_sql(folder, "SELECT 1 FROM outbox_pieces") == []
+
+
+async def most_purged_at_once(
+    who: Driver, gone: SessionId, count: str, **parameters: SqlValue
+) -> int:
+    """Remove a deleted session; the most rows that a slice took, of those that are counted."""
+
+    def purge() -> Operation[tuple[bool, int]]:
+        """Whether there was anything left, and how many rows it took."""
+        yield query("get_session", user=who.user.id, session=gone)  # nobody else purges it
+        (before,) = yield query(count, **parameters)
+        more = yield from purge_slice()
+        (after,) = yield query(count, **parameters)
+        return more, max([int(str(b)) - int(str(a)) for b, a in zip(before, after, strict=True)])
+
+    most, more = 0, True
+    while more:
+        more, rows = await who.store.work.engine.write(purge)
+        most = max(most, rows)
+    return most
 
 
 @pytest.mark.sqlite("its file shrinks; PostgreSQL vacuums by itself")

@@ -33,8 +33,7 @@ WHOLE = {
     "facts_to_index",
     "facts_to_purge",
     "drop_entities",
-    "drop_outbox",
-    "drop_outbox_pieces",
+    "outbox_of_user",
     "is_still_named",
 }
 

@@ -14,21 +14,39 @@ RETURNING id;
 -- name: removed_users
 SELECT substr(key, 9) FROM settings WHERE user_id = '' AND key >= 'removed/' AND key < 'removed0';
 
--- As if nobody had named them for long: they go with the sessions that still do.
--- name: let_go_of_blobs
-UPDATE blobs SET used_at = 0 WHERE user_id = :user;
-
 -- name: facts_to_purge
 SELECT seq FROM facts WHERE user_id = :user LIMIT 200;
 
+-- Those that return rows are to be repeated until they return none: of each there may be very many.
 -- name: drop_entity_names
-DELETE FROM entity_names WHERE user_id = :user;
+DELETE FROM entity_names
+WHERE (user_id, scope, folded) IN (
+    SELECT user_id, scope, folded FROM entity_names WHERE user_id = :user LIMIT 1000)
+RETURNING 1;
 
 -- name: drop_entities
-DELETE FROM entities WHERE user_id = :user;
+DELETE FROM entities WHERE id IN (SELECT id FROM entities WHERE user_id = :user LIMIT 1000)
+RETURNING 1;
 
 -- name: drop_applied
-DELETE FROM facts_applied WHERE user_id = :user;
+DELETE FROM facts_applied
+WHERE (user_id, scope, key) IN (
+    SELECT user_id, scope, key FROM facts_applied WHERE user_id = :user LIMIT 1000)
+RETURNING 1;
+
+-- name: drop_schedule_runs
+DELETE FROM schedule_runs
+WHERE (schedule_id, tick) IN (
+    SELECT r.schedule_id, r.tick FROM schedules s JOIN schedule_runs r ON r.schedule_id = s.id
+    WHERE s.user_id = :user LIMIT 1000)
+RETURNING 1;
+
+-- Once for each day (usage_by).
+-- name: drop_usage
+DELETE FROM usage
+WHERE (source, provider, model, at) IN (
+    SELECT source, provider, model, at FROM usage WHERE user_id = :user LIMIT 1000)
+RETURNING 1;
 
 -- name: drop_rules
 DELETE FROM approval_rules WHERE user_id = :user;
@@ -39,21 +57,8 @@ DELETE FROM routes WHERE user_id = :user;
 -- name: drop_pairings
 DELETE FROM pairings WHERE user_id = :user;
 
--- name: drop_schedule_runs
-DELETE FROM schedule_runs WHERE schedule_id IN (SELECT id FROM schedules WHERE user_id = :user);
-
 -- name: drop_schedules
 DELETE FROM schedules WHERE user_id = :user;
-
--- name: drop_outbox_pieces
--- locks: lock_outbox_of_user
-DELETE FROM outbox_pieces WHERE outbox_id IN (SELECT id FROM outbox WHERE user_id = :user);
-
--- name: drop_outbox
-DELETE FROM outbox WHERE user_id = :user;
-
--- name: drop_usage
-DELETE FROM usage WHERE user_id = :user;
 
 -- name: drop_secrets
 DELETE FROM secrets WHERE user_id = :user;

@@ -23,9 +23,10 @@ DELETE FROM approvals WHERE session_id = :session;
 -- name: purge_rules
 DELETE FROM approval_rules WHERE session_id = :session;
 
+-- The same as purge_progress.
 -- name: purge_turns
 DELETE FROM turns
-WHERE id IN (SELECT id FROM turns WHERE session_id = :session LIMIT 1000)
+WHERE id IN (SELECT id FROM turns WHERE session_id = :session ORDER BY place, id LIMIT 1000)
 RETURNING 1;
 
 -- name: purge_segments
@@ -38,21 +39,19 @@ DELETE FROM prompts WHERE session_id = :session;
 DELETE FROM epochs WHERE session_id = :session;
 
 -- name: purge_blob_names
-DELETE FROM session_blobs WHERE session_id = :session;
+DELETE FROM session_blobs
+WHERE session_id = :session AND blob_id IN (
+    SELECT blob_id FROM session_blobs WHERE session_id = :session LIMIT 1000)
+RETURNING 1;
 
 -- name: purge_schedules
 UPDATE schedules SET session_id = NULL WHERE session_id = :session;
 
+-- Of those turns that go first.
 -- name: purge_progress
 -- locks: lock_outbox_of_session
-DELETE FROM progress WHERE turn_id IN (SELECT id FROM turns WHERE session_id = :session);
-
--- name: purge_pieces
--- locks: lock_outbox_of_session
-DELETE FROM outbox_pieces WHERE outbox_id IN (SELECT id FROM outbox WHERE session_id = :session);
-
--- name: purge_outbox
-DELETE FROM outbox WHERE session_id = :session;
+DELETE FROM progress WHERE turn_id IN (
+    SELECT id FROM turns WHERE session_id = :session ORDER BY place, id LIMIT 1000);
 
 -- name: purge_lease
 DELETE FROM leases WHERE name = 'session:' || :session;

@@ -9,7 +9,8 @@ FROM session_blobs n
 WHERE n.session_id = :session AND s.user_id = :user AND s.deleted_at IS NULL
 ORDER BY b.id;
 
--- Not stored or named for `keep`, and no session of that user names it any more. One that was named
+-- Not stored or named for `keep`, or of a user who was removed, and no session of that user names it any
+-- more. One that was named
 -- since the others were picked is looked at again. A few at a time: their bytes go with them.
 -- name: forget_blobs
 DELETE FROM blobs
@@ -17,11 +18,14 @@ WHERE (user_id, id) IN (
     SELECT b.user_id, b.id FROM blobs b
     WHERE (b.user_id, b.id) > (:after_user, :after_blob)
       AND (b.user_id, b.id) <= (:end_user, :end_blob)
-      AND b.used_at < :now - :keep AND NOT EXISTS (
+      AND (b.used_at < :now - :keep OR EXISTS (
+        SELECT 1 FROM settings WHERE user_id = '' AND key = 'removed/' || b.user_id))
+      AND NOT EXISTS (
         SELECT 1 FROM session_blobs n JOIN sessions s ON s.id = n.session_id
         WHERE n.blob_id = b.id AND s.user_id = b.user_id)
     ORDER BY b.user_id, b.id LIMIT 10)
-  AND used_at < :now - :keep
+  AND (used_at < :now - :keep OR EXISTS (
+    SELECT 1 FROM settings s WHERE s.user_id = '' AND s.key = 'removed/' || blobs.user_id))
 RETURNING user_id, id;
 
 -- Held by whoever puts bytes in place, and by whoever removes those that no row names.

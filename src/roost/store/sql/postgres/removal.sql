@@ -31,8 +31,15 @@ WHERE fact_id IN (SELECT id FROM facts WHERE seq IN (SELECT json_array_elements_
 -- name: purge_facts
 DELETE FROM facts WHERE seq IN (SELECT json_array_elements_text(:seqs)::bigint);
 
--- name: lock_outbox_of_user
-SELECT 1 FROM outbox WHERE user_id = :user ORDER BY id FOR UPDATE;
+-- Whoever splits or sends an entry holds it: nothing of one is left behind.
+-- name: outbox_of_user
+SELECT id FROM outbox WHERE user_id = :user ORDER BY id LIMIT 1000 FOR UPDATE;
+
+-- name: drop_outbox_pieces
+DELETE FROM outbox_pieces WHERE outbox_id IN (SELECT json_array_elements_text(:ids));
+
+-- name: drop_outbox
+DELETE FROM outbox WHERE id IN (SELECT json_array_elements_text(:ids));
 
 -- name: is_still_named
 SELECT (EXISTS (SELECT 1 FROM sessions WHERE user_id = :user)

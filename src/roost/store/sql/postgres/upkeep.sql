@@ -33,7 +33,18 @@ SELECT 1 WHERE false;
 
 -- Whoever splits or sends an entry holds it: nothing of one is left behind.
 -- name: lock_outbox_of_session
-SELECT 1 FROM outbox WHERE session_id = :session ORDER BY id FOR UPDATE;
+SELECT 1 FROM outbox WHERE session_id = :session ORDER BY id LIMIT 1000 FOR UPDATE;
+
+-- Of those entries that purge_outbox takes next.
+-- name: purge_pieces
+-- locks: lock_outbox_of_session
+DELETE FROM outbox_pieces WHERE outbox_id IN (
+    SELECT id FROM outbox WHERE session_id = :session ORDER BY id LIMIT 1000);
+
+-- name: purge_outbox
+DELETE FROM outbox
+WHERE id IN (SELECT id FROM outbox WHERE session_id = :session ORDER BY id LIMIT 1000)
+RETURNING 1;
 
 -- From the old end, up to the first that is young. Those of a clock that was ahead say nothing: they go
 -- with what came after them.

@@ -28,6 +28,15 @@ WHERE fact_id IN (SELECT id FROM facts WHERE seq IN (SELECT value FROM json_each
 -- name: purge_facts
 DELETE FROM facts WHERE seq IN (SELECT value FROM json_each(:seqs));
 
+-- name: outbox_of_user
+SELECT id FROM outbox WHERE user_id = :user LIMIT 1000;
+
+-- name: drop_outbox_pieces
+DELETE FROM outbox_pieces WHERE outbox_id IN (SELECT value FROM json_each(:ids));
+
+-- name: drop_outbox
+DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(:ids));
+
 -- name: is_still_named
 SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = :user)
     OR EXISTS (SELECT 1 FROM blobs WHERE user_id = :user);

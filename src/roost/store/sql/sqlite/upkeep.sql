@@ -21,6 +21,16 @@ WHERE id > :after AND id <= :end
 -- name: session_to_purge
 SELECT id FROM sessions WHERE deleted_at < :now - 60000 ORDER BY deleted_at LIMIT 1;
 
+-- Of those entries that purge_outbox takes next (outbox_of): sorted by id they would all be read each time.
+-- name: purge_pieces
+DELETE FROM outbox_pieces
+WHERE outbox_id IN (SELECT id FROM outbox WHERE session_id = :session ORDER BY rowid LIMIT 1000);
+
+-- name: purge_outbox
+DELETE FROM outbox
+WHERE rowid IN (SELECT rowid FROM outbox WHERE session_id = :session ORDER BY rowid LIMIT 1000)
+RETURNING 1;
+
 -- name: purge_index
 DELETE FROM search WHERE rowid IN (SELECT value FROM json_each(:seqs));
 

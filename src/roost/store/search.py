@@ -40,6 +40,8 @@ _END_OF_TIME = 4_102_444_800_000
 _MESSAGE_HEAD = 200_000
 _SLICE_MESSAGES = 32
 _SLICE_CHARACTERS = 64_000
+_SLICE_BYTES = 256_000
+"""What is read for a slice: much of it may be nothing that is indexed."""
 
 
 class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,7 +243,7 @@ def _text_of(row: _ToIndex) -> str:
 def index_slice() -> Operation[bool]:
     """Take the next few messages into the index. True if there may be more."""
     after = one((yield query("index_progress")), int)
-    rows = yield query("messages_to_index", after=after, limit=_SLICE_MESSAGES)
+    rows = yield query("messages_to_index", after=after, limit=_SLICE_MESSAGES, bytes=_SLICE_BYTES)
     if not rows:
         return False
     batch: list[tuple[int, str, str]] = []

@@ -20,12 +20,19 @@ ORDER BY v.seq DESC LIMIT :limit;
 SELECT 0::bigint;
 
 -- Those that another server is just indexing are left to it. The few are picked and locked first, so
--- that what is read of the messages does not depend on how a join with a long queue is planned.
+-- that what is read of the messages does not depend on how a join with a long queue is planned. Read are
+-- those before which there are less than `bytes`.
 -- name: messages_to_index
+WITH picked AS (
+    SELECT seq FROM search_queue WHERE seq > :after ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED
+), placed AS (
+    SELECT seq, sum(octet_length(parts)) OVER (ORDER BY seq) - octet_length(parts) AS above
+    FROM picked JOIN messages USING (seq)
+)
 SELECT m.seq, s.user_id, m.session_id, m.role, m.created_at, m.parts
-FROM (SELECT seq FROM search_queue WHERE seq > :after ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED) q
-    JOIN messages m ON m.seq = q.seq JOIN sessions s ON s.id = m.session_id
-ORDER BY q.seq;
+FROM placed p JOIN messages m ON m.seq = p.seq JOIN sessions s ON s.id = m.session_id
+WHERE p.above < :bytes
+ORDER BY m.seq;
 
 -- name: index_messages
 WITH indexed AS (

@@ -18,11 +18,21 @@ ORDER BY search.rowid DESC LIMIT :limit;
 -- name: index_progress
 SELECT indexed FROM search_progress;
 
+-- Read are those before which there are less than `bytes`: the length of a text is known
+-- without it.
 -- name: messages_to_index
-SELECT m.seq, s.user_id, s.id, m.role, m.created_at, m.parts
-FROM messages m CROSS JOIN sessions s ON s.number = m.session_number
-WHERE m.seq > :after
-ORDER BY m.seq LIMIT :limit;
+WITH sized AS (
+    SELECT m.seq, s.user_id, s.id, octet_length(m.parts) AS size
+    FROM messages m CROSS JOIN sessions s ON s.number = m.session_number
+    WHERE m.seq > :after
+    ORDER BY m.seq LIMIT :limit
+), placed AS (
+    SELECT seq, user_id, id, sum(size) OVER (ORDER BY seq) - size AS above FROM sized
+)
+SELECT m.seq, p.user_id, p.id, m.role, m.created_at, m.parts
+FROM placed p CROSS JOIN messages m ON m.seq = p.seq
+WHERE p.above < :bytes
+ORDER BY m.seq;
 
 -- name: index_messages
 INSERT INTO search (rowid, scope, words)

@@ -5,11 +5,14 @@ import gc
 import time
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from roost.store.operations import Operation, query
 from roost.store.sqlite.engine import SqliteEngine
+from roost.store.sqlite.pauses import LOOK, PAUSE, Pauses
 from tests.faults.engines import DEADLINE, Gate, asked, engine_in, put
 
 
@@ -37,6 +40,24 @@ async def test_store_answers_beside_a_loop_that_never_rests(tmp_path: Path, slic
                     await engine.read(look)
         finally:
             burning.cancel()
+
+
+@pytest.mark.parametrize(("worked", "slept"), [(0.9, [PAUSE]), (0.1, [])], ids=["busy", "idle"])
+def test_only_a_busy_loop_pauses(
+    monkeypatch: pytest.MonkeyPatch, worked: float, slept: list[float]
+) -> None:
+    loop, pauses, sleeps = Mock(asyncio.AbstractEventLoop), Pauses(), list[float]()
+    passed = 0.0
+    clock = SimpleNamespace(
+        perf_counter=lambda: passed, thread_time=lambda: passed * worked, sleep=sleeps.append
+    )
+    monkeypatch.setattr("roost.store.sqlite.pauses.time", clock)
+    pauses.begin(loop)
+    passed += LOOK
+    _, look, *given = loop.call_later.call_args.args
+    look(*given)
+    assert sleeps == slept
+    assert loop.call_later.call_count == 2, "somebody still waits"
 
 
 async def test_loops_that_end_before_their_answers_are_let_go(tmp_path: Path) -> None:

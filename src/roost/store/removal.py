@@ -71,7 +71,7 @@ def removed_users() -> Operation[Sequence[UserId]]:
     return [row.id for row in every((yield query("removed_users")), _User)]
 
 
-def purge_memory(user: UserId) -> Operation[bool]:
+def purge_rows(user: UserId) -> Operation[bool]:
     """Some of what was remembered for a removed user, or of what else there may be much of; whether
     there was any."""
     rows = every((yield query("facts_to_purge", user=user)), _Seq)
@@ -99,7 +99,7 @@ def purge_user(user: UserId) -> Operation[bool]:
     are gone."""
     # Something may have been opened, or used, just before.
     yield from _delete_sessions(user)
-    if (yield from purge_memory(user)):
+    if (yield from purge_rows(user)):
         return False
     for statement in _FEW:
         yield query(statement, user=user)

@@ -8,7 +8,7 @@ import msgspec
 from roost.core.ids import BlobId, SessionId, UserId
 from roost.store.blobs import BlobBytes, Owned
 from roost.store.operations import Engine, Operation, every, maybe, one, query
-from roost.store.removal import purge_memory, purge_user, removed_users
+from roost.store.removal import purge_rows, purge_user, removed_users
 from roost.store.search import index_slice
 
 DAY = 86_400.0
@@ -159,7 +159,7 @@ class Upkeep:
         """What those left behind who were removed; how many of them are gone for good."""
         total = 0
         for user in await self._engine.read(removed_users):
-            while await self._engine.write(partial(purge_memory, user)):
+            while await self._engine.write(partial(purge_rows, user)):
                 pass
             total += await self._engine.write(partial(purge_user, user))
         return total

@@ -24,7 +24,7 @@ from roost.core.schedules import NewSchedule, When
 from roost.core.turns import NewTurn
 from roost.core.users import Caps, User
 from roost.store.folder import BLOBS
-from roost.store.removal import purge_memory
+from roost.store.removal import purge_rows
 from roost.store.store import Store
 from roost.testing.clock import FakeClock
 from tests.store_driver import Driver, eventually
@@ -115,7 +115,7 @@ async def test_rows_of_removed_user_go_some_at_a_time(
     await ada.store.users.remove(bob.user.id)
     left = await rows_naming(folder, bob.user.id)
     most = 0
-    while await ada.store.work.engine.write(partial(purge_memory, bob.user.id)):
+    while await ada.store.work.engine.write(partial(purge_rows, bob.user.id)):
         before, left = left, await rows_naming(folder, bob.user.id)
         gone = [number - left.get(table, 0) for table, number in before.items()]
         most = max(most, *gone)

@@ -6,13 +6,13 @@ from pathlib import Path
 import apsw
 
 from roost.core.clock import Clock
-from roost.store.blobs import BlobFiles
 from roost.store.cipher import Cipher, load_key
 from roost.store.figures import Database
 from roost.store.folder import BLOBS, DATABASE, OwnerLock, prepare, this_process
 from roost.store.marks import refuse_if_tied
 from roost.store.migrations import load, pending
 from roost.store.operations import Operation, query
+from roost.store.sqlite.blobs import BlobFiles
 from roost.store.sqlite.connect import explained
 from roost.store.sqlite.damage import check_at_start
 from roost.store.sqlite.engine import SqliteEngine

@@ -44,6 +44,22 @@ async def test_help_lists_the_shortcuts(stage: Stage) -> None:
     await expect(dialog).to_have_count(0)
 
 
+async def test_what_had_the_focus_has_it_again_when_a_dialog_closes(stage: Stage) -> None:
+    window = Window(await stage.page())
+    page = window.page
+    await expect(window.composer).to_be_focused()
+    await page.keyboard.press("Control+k")
+    await page.keyboard.press("Escape")
+    await page.keyboard.type("Typed on")
+    await expect(window.composer).to_have_value("Typed on")
+    await page.goto(f"{stage.address}/settings/account")
+    await window.button("New token").press("Enter")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(window.button("New token")).to_be_focused()
+
+
 async def test_phone_has_drawers(stage: Stage) -> None:
     stage.model.otherwise(say("Small, but whole."))
     window = Window(await stage.page(size=PHONE))

@@ -10,6 +10,10 @@ from tests.e2e.web.window import Window
 
 REFUSAL = '{"type": "busy", "title": "Busy", "status": 503, "detail": "The disk is full."}'
 
+FETCHED = (
+    "(name) => performance.getEntriesByType('resource').some((each) => each.name.includes(name))"
+)
+
 
 async def _refuse(route: Route) -> None:
     if route.request.method == "POST":
@@ -159,3 +163,41 @@ async def test_without_its_server_the_page_says_so_and_comes_back_by_itself(stag
     await expect(page.get_by_role("heading", name="Roost can't be reached")).to_be_visible()
     await stage.start()
     await expect(window.composer).to_be_visible()
+
+
+async def test_settings_that_were_not_opened_before_are_there_without_the_server(
+    stage: Stage,
+) -> None:
+    window = Window(await stage.page())
+    page = window.page
+    await page.wait_for_function(FETCHED, arg="About-")
+    stage.expected_breaks = True
+    await stage.kill()
+    await page.keyboard.press("Control+,")
+    await page.get_by_role("link", name="Appearance").click()
+    await expect(page.get_by_role("radiogroup", name="Theme")).to_be_visible()
+    await page.get_by_role("link", name="Memory").click()
+    main = page.get_by_role("main")
+    await expect(main).to_contain_text("Roost can't be reached")
+    await stage.start()
+    await main.get_by_role("button", name="Retry").first.click()
+    await expect(main).not_to_contain_text("Roost can't be reached")
+
+
+async def test_settings_that_did_not_come_are_there_when_tried_once_more(stage: Stage) -> None:
+    stage.expected_breaks = True
+    window = Window(await stage.page(signed_in=False))
+    page = window.page
+    await page.route("**/assets/Models-*.js", lambda route: route.abort())
+    await page.goto(await stage.link())
+    await expect(window.composer).to_be_visible()
+    await stage.kill()
+    await page.keyboard.press("Control+,")
+    main = page.get_by_role("main")
+    await expect(main).to_contain_text("Roost can't be reached")
+    await page.unroute("**/assets/Models-*.js")
+    await main.get_by_role("button", name="Retry").click()
+    await expect(main).to_contain_text("Roost can't be reached")
+    await stage.start()
+    await main.get_by_role("button", name="Retry").click()
+    await expect(main.get_by_role("heading", name="Providers")).to_be_visible()

@@ -201,3 +201,28 @@ async def test_settings_that_did_not_come_are_there_when_tried_once_more(stage: 
     await stage.start()
     await main.get_by_role("button", name="Retry").click()
     await expect(main.get_by_role("heading", name="Providers")).to_be_visible()
+
+
+async def test_message_that_finds_no_server_says_that_it_waits_and_goes_out_by_itself(
+    stage: Stage,
+) -> None:
+    stage.model.otherwise(say("Fine."))
+    window = Window(await stage.page())
+    await window.say("The first")
+    await window.sees("Fine.", times=1)
+    await window.is_idle()
+    stage.expected_breaks = True
+    await stage.kill()
+    await window.say("The second")
+    await window.sees("Waits for Roost; it goes out by itself.", times=1)
+    await window.sees_no("Not sent.")
+    await window.say("The third")
+    await window.sees("Waits for Roost; it goes out by itself.", times=2)
+    await window.button("Drop").last.click()
+    await window.page.keyboard.press("Control+,")
+    async with window.page.expect_response("**/turns"):
+        await stage.start()
+    await window.page.go_back()
+    await window.sees("Fine.", times=2)
+    await window.sees("The second", times=1)
+    await window.sees_no("The third")

@@ -6,6 +6,7 @@ import { asProblem, call, Problem } from "../api/client";
 import type { Attachment, NewMessage } from "../api/types";
 import { parsed } from "../lib/parsed";
 import { t } from "../text/text";
+import { connection } from "./connection.svelte";
 import { newId } from "./ids";
 import { me } from "./me.svelte";
 import { opened } from "./opened.svelte";
@@ -27,6 +28,8 @@ const PREFIX = "outgoing:";
 const STILL_WANTED = 10 * 60_000;
 /** What arrives at once is not said to be on its way. */
 const PATIENCE = 400;
+/** When to try again what got nowhere though the server is there, as far as anyone knows. */
+const AGAIN = 2000;
 
 type Kept = {
   session: string;
@@ -59,6 +62,11 @@ export class Outgoing {
   /** For so long that it should be said. */
   get isOnItsWay(): boolean {
     return this.#isLate && !this.problem;
+  }
+
+  /** For the server: it goes out by itself once that can be reached. */
+  get waits(): boolean {
+    return this.problem?.isOffline ?? false;
   }
 }
 
@@ -121,7 +129,7 @@ class Outbox {
 
   /** The server may be reached again. */
   resume(): void {
-    for (const each of this.messages.values()) if (each.problem?.isOffline) void this.retry(each);
+    for (const each of this.messages.values()) if (each.waits) void this.retry(each);
   }
 
   /** Take it back: it has not been said. */
@@ -162,7 +170,15 @@ class Outbox {
       else arrived();
     } catch (error) {
       outgoing.problem = asProblem(error);
+      if (outgoing.waits) this.#again();
     }
+  }
+
+  /** A break too short to be told of has no end that would be told of. */
+  #again(): void {
+    setTimeout(() => {
+      if (!connection.isOffline) this.resume();
+    }, AGAIN);
   }
 
   async #open(outgoing: Outgoing, opening: NonNullable<Kept["opening"]>): Promise<void> {

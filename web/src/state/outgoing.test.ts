@@ -111,6 +111,20 @@ test("what found no server goes out when there is one again", async () => {
   });
 });
 
+test("what a break too short to be told of kept back goes out all the same", async () => {
+  vi.useFakeTimers();
+  answers = () => {
+    throw new TypeError("no connection");
+  };
+  await outbox.send({ text: "hello", files: [] }, "ses_1", OPENING, null);
+  expect(outbox.of("ses_1")[0]?.waits).toBe(true);
+  answers = accept;
+  await vi.advanceTimersByTimeAsync(5000);
+  vi.useRealTimers();
+  expect(requests.map((each) => each.body["text"])).toEqual(["hello", "hello"]);
+  expect(outbox.messages.size).toBe(0);
+});
+
 test("nobody sees what another person has not sent", async () => {
   answers = () => json({}, 503);
   await outbox.send({ text: "private", files: [] }, "ses_1", OPENING, null);

@@ -211,6 +211,7 @@ export const conversation = {
   outgoing: {
     sending: "Sending…",
     failed: "Not sent.",
+    waits: "Waits for Roost; it goes out by itself.",
     retry: "Retry",
     drop: "Drop",
   },

@@ -1,14 +1,21 @@
 /** What a person does to a session that is shown. Each is a request; the stream tells what came of it. */
 
-import { call } from "../api/client";
+import { asProblem, call, Problem } from "../api/client";
 import type { Answer, Attachment, SessionView, TurnView } from "../api/types";
+import { t } from "../text/text";
 import type { OpenSession } from "./session.svelte";
 import { sessions } from "./sessions.svelte";
 
 const at = (session: OpenSession): { session: string } => ({ session: session.id });
 
 export async function cancel(session: OpenSession, turn: string | null = null): Promise<void> {
-  await call("POST /api/sessions/{session}/cancel", { path: at(session), body: { turn } });
+  try {
+    await call("POST /api/sessions/{session}/cancel", { path: at(session), body: { turn } });
+  } catch (error) {
+    // What runs goes on, and whoever stopped it should know.
+    if (!asProblem(error).isOffline) throw error;
+    throw new Problem(0, t.errors.offline, t.errors.notStopped);
+  }
 }
 
 export async function proceed(session: OpenSession): Promise<void> {

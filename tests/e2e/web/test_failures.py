@@ -226,3 +226,25 @@ async def test_message_that_finds_no_server_says_that_it_waits_and_goes_out_by_i
     await window.sees("Fine.", times=2)
     await window.sees("The second", times=1)
     await window.sees_no("The third")
+
+
+async def test_session_that_is_opened_without_the_server_says_so_and_comes_when_it_is_back(
+    stage: Stage,
+) -> None:
+    stage.model.otherwise(say("Fine."))
+    window = Window(await stage.page())
+    page = window.page
+    await window.say("Where are you?")
+    await window.sees("Fine.")
+    await window.is_idle()
+    await page.goto(f"{stage.address}/")
+    await expect(window.sessions).to_have_count(1)
+    stage.expected_breaks = True
+    await stage.kill()
+    await window.sessions.first.click()
+    main = page.get_by_role("main")
+    await expect(main).to_contain_text("Roost can't be reached")
+    await stage.start()
+    await main.get_by_role("button", name="Retry").click()
+    await window.sees("Fine.")
+    await expect(main).not_to_contain_text("Roost can't be reached")

@@ -94,6 +94,35 @@ async def test_what_a_compaction_replaced_is_one_click_away(stage: Stage) -> Non
     await expect(window.page.get_by_text(re.compile("Question 1:")).first).to_be_visible()
 
 
+async def test_search_leads_to_a_message_that_was_summarised_twice(stage: Stage) -> None:
+    words = "The owl keeps a long list of everything it saw in the oak. " * 60
+    window = Window(await stage.page())
+    page = window.page
+    for animal in ("wombat", "badger"):
+        stage.model.otherwise(say(words + "No more of it."))
+        for number in range(6):
+            subject = animal if number == 1 else "owl"
+            await window.say(f"{animal} question {number}: where is the {subject}{number}? {words}")
+            await expect(window.turn(f"{animal} question {number}")).to_contain_text("No more")
+            await window.is_idle()
+        stage.model.otherwise(say("They spoke of an owl and its list."))
+        await window.say("/compact")
+        await expect(page.get_by_text("There is room again.").first).to_be_visible()
+        await page.get_by_label("Notices").get_by_role("button", name="Close").first.click()
+    await window.finds("wombat1")
+    await window.finds("badger1")
+    await page.goto(f"{stage.address}/")
+    for subject in ("wombat1", "badger1", "wombat1"):
+        await page.get_by_role("searchbox", name="Search in all sessions").fill(subject)
+        hit = page.get_by_role("list", name="Results").get_by_role("link")
+        await expect(hit).to_have_count(1)
+        await expect(hit).to_contain_text(subject)
+        await hit.click()
+        message = window.conversation.get_by_text(re.compile(f"where is the {subject}"))
+        await expect(message).to_be_in_viewport()
+    await expect(page.get_by_text("not part of the conversation")).to_have_count(0)
+
+
 async def test_what_was_cleared_is_read_from_its_end_to_its_beginning(stage: Stage) -> None:
     steps = [{"items": [{"text": f"Look at oak {n}", "state": "doing"}]} for n in range(30)]
     stage.plan(*[call("todo", step) for step in steps], say("No owl in any."))

@@ -248,3 +248,17 @@ async def test_session_that_is_opened_without_the_server_says_so_and_comes_when_
     await main.get_by_role("button", name="Retry").click()
     await window.sees("Fine.")
     await expect(main).not_to_contain_text("Roost can't be reached")
+
+
+async def test_refused_setting_is_told_in_plain_words_until_it_is_put_right(stage: Stage) -> None:
+    page = await stage.page()
+    await page.goto(f"{stage.address}/settings/account")
+    await expect(page).to_have_title("You - Settings - Roost")
+    language = page.get_by_role("textbox", name="Language")
+    await language.fill("!!!")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    notice = page.get_by_role("main").get_by_role("alert")
+    await expect(notice).to_contain_text("That was not accepted")
+    assert "400" in stage.troubles.pop()
+    await language.fill("en")
+    await expect(notice).to_have_count(0)

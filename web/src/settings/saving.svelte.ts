@@ -29,6 +29,11 @@ export class Saving {
     }
   }
 
+  /** What was refused is being put right. */
+  forget = (): void => {
+    this.problem = null;
+  };
+
   #saved(): void {
     this.isSaved = true;
     announce(t.settings.saved);

@@ -10,7 +10,7 @@ export const shell = {
   hidePanel: "Hide panel",
   skip: "Skip to the conversation",
   conversation: "Conversation",
-  settings: "Settings",
+  settingsOf: (page: string | undefined) => (page ? `${page} - Settings` : "Settings"),
   menu: "Session menu",
   rename: (title: string) => `${title}. Rename`,
   worksFor: (title: string) => `Works for ${title}`,

@@ -13,9 +13,11 @@ from roost.core.settings import (
     Count,
     Dollars,
     GroupsName,
+    HostName,
     LogLevel,
     MembersName,
     Money,
+    NetworkName,
     Percent,
     Port,
     ResetRule,
@@ -38,8 +40,8 @@ class ServerConfig(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     port: Port = Port(7667)
     grace: timedelta = timedelta(seconds=10)
-    names: tuple[str, ...] = ()
-    proxies: tuple[str, ...] = ()
+    names: tuple[HostName, ...] = ()
+    proxies: tuple[NetworkName, ...] = ()
     tls_cert: str | None = None
     tls_key: str | None = None
 

@@ -22,6 +22,8 @@ from roost.core.settings import (
     closest,
     read_count,
     read_dollars,
+    read_host_names,
+    read_networks,
     read_percent,
     read_port,
     read_texts,
@@ -214,7 +216,7 @@ def _untyped(key: str, text: str, source: str) -> Given:
         value = int(text)
     elif read is read_dollars and re.fullmatch(r"[0-9]{0,6}\.[0-9]{1,9}", text):
         value = float(text)
-    elif read is read_texts:
+    elif read in (read_texts, read_host_names, read_networks):
         value = [item.strip() for item in text.split(",")]
     return Given(path, value, source)
 

@@ -1,6 +1,7 @@
 """What a setting may be, in words and as a reader, and what is said of one that is wrong."""
 
 import difflib
+import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -33,6 +34,10 @@ VendorName = Literal[
     "local",
 ]
 Port = NewType("Port", int)
+HostName = NewType("HostName", str)
+"""As it stands in an address, without a port."""
+NetworkName = NewType("NetworkName", str)
+"""An address, or a network of them."""
 Window = NewType("Window", timedelta)
 """A duration that may be none."""
 BaseUrl = NewType("BaseUrl", str)
@@ -126,6 +131,25 @@ def read_texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError(value)
     return tuple([_text(item) for item in cast("list[object]", value)])
+
+
+def read_host_names(value: object) -> tuple[HostName, ...]:
+    return tuple([_host_name(text) for text in read_texts(value)])
+
+
+def _host_name(text: str) -> HostName:
+    if ":" in text:
+        ipaddress.IPv6Address(text.removeprefix("[").removesuffix("]"))
+    elif not re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", text, re.ASCII | re.IGNORECASE):
+        raise ValueError(text)
+    return HostName(text)
+
+
+def read_networks(value: object) -> tuple[NetworkName, ...]:
+    texts = [text.strip() for text in read_texts(value)]
+    for text in texts:
+        ipaddress.ip_network(text, strict=False)
+    return tuple([NetworkName(text) for text in texts])
 
 
 def read_dollars(value: object) -> float:
@@ -223,6 +247,13 @@ KINDS: Mapping[Any, Kind] = {
     timedelta: Kind('a duration such as "30s", "15m", "1h" or "7d"', _duration),
     Window: Kind('a duration such as "15m" or "1h", or "0s" for none', _window),
     tuple[str, ...]: Kind('a list of texts such as ["a", "b"]', read_texts),
+    tuple[HostName, ...]: Kind(
+        'a list of host names such as ["roost.example"], without a scheme or a port',
+        read_host_names,
+    ),
+    tuple[NetworkName, ...]: Kind(
+        'a list of addresses or networks such as ["10.0.0.0/8"]', read_networks
+    ),
     Dollars: Kind("dollars for a million tokens, such as 2.5", read_dollars),
     Money: Kind("dollars, such as 2.5", read_dollars),
     Percent: Kind("a whole number from 1 to 100", read_percent),

@@ -247,6 +247,29 @@ def test_wrong_value_names_key_file_and_expected_type(toml: str, expected: str) 
     assert expected.format(file=FILE) in complaint(toml)
 
 
+@pytest.mark.parametrize("proxy", ["foo", "10.0.0.0/33", "10.0.0.1:80", "my-proxy.example"])
+def test_proxy_that_is_no_address_is_wrong_before_anything_starts(proxy: str) -> None:
+    said = "server.proxies (from {}) is wrong: expected a list of addresses or networks"
+    in_variable = complaint(environ={"ROOST_SERVER_PROXIES": f"127.0.0.1, {proxy}"})
+    assert said.format("ROOST_SERVER_PROXIES") in in_variable
+    assert said.format(FILE) in complaint(f"[server]\nproxies = ['{proxy}']")
+
+
+@pytest.mark.parametrize(
+    "name", ["http://roost.example", "roost.example:80", "roost.example/", "*.example", "a b", "ü"]
+)
+def test_name_that_no_request_could_come_to_is_wrong(name: str) -> None:
+    said = complaint(f"[server]\nnames = ['{name}']")
+    assert f"server.names (from {FILE}) is wrong: expected a list of host names" in said
+
+
+def test_names_and_proxies_may_be_addresses_of_either_kind() -> None:
+    toml = "[server]\nnames = ['A_b-1.example.', '10.0.0.1', 'fd00::7', '[fd00::7]']\n"
+    server = configured(toml + "proxies = ['::1', 'fd00::/8', '10.0.0.1/8']").server
+    assert server.names == ("A_b-1.example.", "10.0.0.1", "fd00::7", "[fd00::7]")
+    assert server.proxies == ("::1", "fd00::/8", "10.0.0.1/8")
+
+
 def test_wrong_variable_and_flag_are_named() -> None:
     from_variable = complaint(environ={"ROOST_SERVER_PORT": "abc"})
     assert "server.port (from ROOST_SERVER_PORT) is wrong" in from_variable

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from roost.core.config import ServerConfig
+from roost.core.settings import HostName, NetworkName
 from roost.http.origins import HEADERS, OwnNames
 from roost.testing.models import ModelServer
 from tests.unit.http.served import Served, started
@@ -19,8 +20,8 @@ from tests.unit.http.served import Served, started
 async def served(folder: Path, server: ModelServer) -> AsyncGenerator[Served]:
     config = ServerConfig(
         grace=timedelta(milliseconds=50),
-        names=("roost.example", "fd00::7"),
-        proxies=("127.0.0.1",),
+        names=(HostName("roost.example"), HostName("fd00::7")),
+        proxies=(NetworkName("127.0.0.1"),),
     )
     async with started(Served(folder, server, server=config)) as served:
         yield served

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.core.events import (
+    Changed,
     NoticeDelta,
     ReasoningDelta,
     TextDelta,
@@ -12,7 +13,7 @@ from roost.core.events import (
     ToolOutputDelta,
 )
 from roost.core.ids import ToolCallId, TurnId
-from roost.core.messages import ReasoningPart
+from roost.core.messages import ReasoningPart, TextPart
 from roost.core.turns import ToolCallState, TurnState
 from tests.screen import CONTROL
 from tests.unit.cli.chatting import (
@@ -221,6 +222,42 @@ def test_withdrawn_answer_is_said_to_be(paper: Paper) -> None:
         "The answer broke off. What it said is withdrawn, and it\nbegins again.",
         "Other",
     ]
+
+
+def kept(text: str) -> Changed:
+    """What recovery makes of an attempt that a crash cut short."""
+    return added(message("assistant", text, position=2, partial=True))
+
+
+def went_on() -> Changed:
+    return added(message("note", TextPart("It broke off.", "continuation"), position=3))
+
+
+def test_answer_that_a_crash_cut_short_goes_on_where_it_was(paper: Paper) -> None:
+    paper.take(streamed(TextDelta("One.\n\nTwo")))
+    assert paper.take(rewound()) == "One.\n\nTwo"
+    paper.take(kept("One.\n\nTwo"), went_on(), attempt(2), streamed(TextDelta("Three")))
+    assert paper.wait(1).split("\n\n") == ["One.", "Two", "Continued", "Three"]
+
+
+def test_answer_of_which_a_crash_left_less_is_shown_as_it_was_kept(paper: Paper) -> None:
+    paper.take(streamed(TextDelta("One.\n\nTwo.\n\nThree")), rewound())
+    paper.take(kept("One."), went_on(), attempt(2), streamed(TextDelta("Two")))
+    kept_as = "The answer was written down as this:"
+    assert paper.wait(1).split("\n\n") == [
+        "One.",
+        "Two.",
+        "Three",
+        kept_as,
+        "One.",
+        "Continued",
+        "Two",
+    ]
+
+
+def test_answer_that_broke_off_and_is_not_begun_again_is_not_said_to_be(paper: Paper) -> None:
+    shown = paper.take(streamed(TextDelta("One tw")), rewound(), ended("cancelled"))
+    assert shown.startswith("The answer broke off. What it said is withdrawn.")
 
 
 def test_attempt_that_had_said_nothing_is_withdrawn_silently(paper: Paper) -> None:

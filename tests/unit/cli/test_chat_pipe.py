@@ -87,6 +87,15 @@ def test_withdrawn_text_is_told_on_the_other_side(pipe: Pipe) -> None:
     assert pipe.err.startswith("The answer broke off and begins again.")
 
 
+def test_answer_that_a_crash_cut_short_goes_on_where_it_was(pipe: Pipe) -> None:
+    kept = message("assistant", "One two", position=2, partial=True)
+    for event in (streamed(TextDelta("One tw")), rewound(), added(kept), attempt(2)):
+        pipe.transcript.take(event)
+    pipe.transcript.take(answered("Three", position=4))
+    assert pipe.out == "One two\nThree\n"
+    assert pipe.err == ""
+
+
 def test_turn_that_fails_says_why(pipe: Pipe) -> None:
     pipe.transcript.take(ended("failed", "key-refused: nest does not accept the key."))
     assert pipe.out == ""

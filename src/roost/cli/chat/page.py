@@ -61,6 +61,7 @@ class Page:
         # Of the attempt that is streaming.
         self._blocks = Blocks()
         self._shown: list[str] = []
+        self._broke_off = False
         self._thinking_since: float | None = None
         self._thought = False
         self._preparing = ""
@@ -158,6 +159,7 @@ class Page:
         if snapshot.messages:
             self._seen = snapshot.messages[-1].position
         self._watching = True
+        self._withdraw()
         self._blocks = Blocks()
         self._forget_attempt()
         for call in snapshot.calls:
@@ -172,6 +174,7 @@ class Page:
             self._call(call)
         for event in change.events:
             if isinstance(event, AttemptBegan):
+                self._withdraw(again=True)
                 self._settle_text()
                 self._forget_attempt()
             elif isinstance(event, TurnUpdated) and event.state in ENDED:
@@ -185,6 +188,8 @@ class Page:
         self._seen = message.position
         if message.role == "assistant":
             self._answer(message)
+        elif words.is_continuation(message):
+            self._print(Text("Continued", "dim"), kind="block")
         elif message.role == "user" and message.turn not in self._mine:
             lines = harmless(plain_text(message.parts)).strip().splitlines()
             self._print(_quoted(lines, ""), kind="block")
@@ -224,6 +229,7 @@ class Page:
             self._print(Padding(Text(line, "dim"), (0, 0, 0, 4)), kind="line")
 
     def _turn_ended(self, event: TurnUpdated) -> None:
+        self._withdraw()
         self._settle_text()
         self._settle_thought()
         self._calls, self._started, self._output = {}, {}, {}
@@ -240,16 +246,26 @@ class Page:
         self._interruption = ""
 
     def _rewound(self) -> None:
-        begun = bool(self._shown) or self._thinking_since is not None
+        """What was shown stays until it is known what comes of it: of an answer that a crash cut
+        short there is a message, of one that the model begins again there is none."""
+        self._broke_off = bool(self._shown) or self._thinking_since is not None
+        if not self._broke_off:
+            self._blocks = Blocks()
+            self._forget_attempt()
+
+    def _withdraw(self, *, again: bool = False) -> None:
+        if not self._broke_off:
+            return
         self._blocks = Blocks()
         self._forget_attempt()
-        if begun:
-            text = "The answer broke off. What it said is withdrawn, and it begins again."
-            self._print(Text(text, "dim"), kind="line")
+        then = ", and it begins again." if again else "."
+        text = f"The answer broke off. What it said is withdrawn{then}"
+        self._print(Text(text, "dim"), kind="line")
 
     # What streams.
 
     def _stream(self, deltas: Iterable[Delta]) -> None:
+        self._withdraw(again=True)
         for delta in deltas:
             match delta:
                 case TextDelta():
@@ -290,6 +306,7 @@ class Page:
 
     def _forget_attempt(self) -> None:
         self._shown = []
+        self._broke_off = False
         self._thinking_since = None
         self._thought = False
         self._preparing = ""

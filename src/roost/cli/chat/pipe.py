@@ -14,6 +14,7 @@ from roost.cli.ports import Account
 from roost.cli.terminal import let_go
 from roost.core.errors import Conflict
 from roost.core.events import (
+    AttemptBegan,
     Changed,
     Noticed,
     NoticeDelta,
@@ -57,6 +58,7 @@ class Transcript:
         self._shown: list[str] = []
         self._said = 0
         self._seen = 0
+        self._broke_off = False
         self._whole = False
         self._end = ""
 
@@ -66,13 +68,14 @@ class Transcript:
 
     def take(self, event: SessionEvent) -> None:
         if isinstance(event, Streamed) and event.cursor.turn == self.turn:
+            self._begin_anew()
             for delta in event.deltas.deltas:
                 if isinstance(delta, TextDelta):
                     self._write(delta.text)
                 elif isinstance(delta, NoticeDelta):
                     self._notes.print(harmless(delta.text), style="dim")
         elif isinstance(event, Rewound) and event.turn == self.turn:
-            self._withdraw()
+            self._broke_off = True
         elif isinstance(event, Changed | Snapshot):
             self._see(event)
         elif isinstance(event, Noticed):
@@ -104,7 +107,9 @@ class Transcript:
                 for line in words.question_lines(approval):
                     self._notes.print(line)
         for each in event.events:
-            if isinstance(each, TurnUpdated) and each.turn == self.turn:
+            if isinstance(each, AttemptBegan) and each.turn == self.turn:
+                self._begin_anew()
+            elif isinstance(each, TurnUpdated) and each.turn == self.turn:
                 self._move(each)
             elif isinstance(each, TurnUpdated) and each.state == "waiting":
                 # An earlier turn, which went on by itself.
@@ -115,6 +120,7 @@ class Transcript:
         self.state, self._end = event.state, ""
         if event.state not in ENDED and event.state != "waiting":
             return
+        self._begin_anew()
         self.close()
         if event.state == "waiting":
             self._notes.print("The turn waits for your answer. `roost chat` takes it.")
@@ -137,14 +143,20 @@ class Transcript:
         else:
             self._withdraw()
             self._write(text)
-        self._shown = []
+        self._shown, self._broke_off = [], False
         self._said += len(text.split())
+
+    def _begin_anew(self) -> None:
+        """Of an answer that a crash cut short there is a message, and it goes on from there. What
+        has none is over."""
+        if self._broke_off:
+            self._withdraw()
 
     def _withdraw(self) -> None:
         if self._shown:
             self.close()
             self._notes.print(_ABANDONED, style="dim")
-        self._shown = []
+        self._shown, self._broke_off = [], False
 
     def _write(self, text: str) -> None:
         if not text:

@@ -8,7 +8,7 @@ import msgspec
 from roost.cli.ask import harmless
 from roost.core.amounts import amount
 from roost.core.approvals import Approval
-from roost.core.messages import Part, TextPart, ToolResultPart
+from roost.core.messages import Message, Part, TextPart, ToolResultPart
 from roost.core.sessions import Counters, Session
 from roost.core.turns import ToolCall, ToolCallState, TurnState
 from roost.core.usage import NANO
@@ -125,6 +125,11 @@ def _lines(text: str) -> list[str]:
 
 
 # Turns.
+
+
+def is_continuation(message: Message) -> bool:
+    """Whether it only says that an answer goes on where it stopped."""
+    return any(isinstance(part, TextPart) and part.note == "continuation" for part in message.parts)
 
 
 def plain(parts: Iterable[Part]) -> str:

@@ -38,7 +38,7 @@ from roost.runtime.checks import (
 from roost.runtime.checks import model as model_found
 from roost.store.cipher import VARIABLE, has_key, read_key
 from roost.store.folder import DATABASE, KEY, Owner, holder
-from roost.wiring import known_channels, known_models, models
+from roost.wiring import check_memory, known_channels, known_models, models
 
 _READY_SECONDS = 5.0
 _CHANNEL_SECONDS = 10.0
@@ -65,6 +65,7 @@ def examine(
     yield port(config.server.host, config.server.port, owner)
     yield uvloop.run(sandbox(config))
     yield uvloop.run(model(config, keys, environ, stored=readable))
+    yield uvloop.run(memory(config))
     channels = uvloop.run(known_channels(config, environ)) if readable else config.channels
     for name, channel in channels.items():
         if channel.paused == "no":
@@ -113,6 +114,15 @@ async def model(
     except RoostError as error:
         return Finding("warn", "Model", str(error))
     return model_found(target, served=bool(served))
+
+
+async def memory(config: Config) -> Finding:
+    """Whether the chosen one is there and takes its options: without it, nothing starts."""
+    try:
+        await check_memory(config)
+    except ConfigError as error:
+        return Finding("bad", "Memory", str(error))
+    return Finding("good", "Memory", config.memory.provider)
 
 
 def held_by(owner: Owner | None) -> Finding:

@@ -2,6 +2,15 @@
 
 from roost.wiring.assembly import Roost, running
 from roost.wiring.connections import known_channels, known_models, models
+from roost.wiring.memory import check_memory
 from roost.wiring.resting import resting
 
-__all__ = ["Roost", "known_channels", "known_models", "models", "resting", "running"]
+__all__ = [
+    "Roost",
+    "check_memory",
+    "known_channels",
+    "known_models",
+    "models",
+    "resting",
+    "running",
+]

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from functools import partial
+from typing import NoReturn
 
 from roost.core.clock import Clock
 from roost.core.config import Config
@@ -14,7 +15,7 @@ from roost.memory.builtin import NAME as BUILTIN
 from roost.memory.builtin import Builtin, half_life
 from roost.memory.openviking import from_options
 from roost.memory.ports import FactStore, VectorStore
-from roost.memory.registry import Options, Registry
+from roost.memory.registry import Factory, Options, Registry
 from roost.runtime.building import Builder
 from roost.runtime.inquiries import Inquiries
 from roost.store.store import Store
@@ -29,7 +30,26 @@ def memory(config: Config, store: Store, asking: Builder, clock: Clock) -> Memor
     if name == "none":
         return None
     own = partial(built_in, config, store, asking, clock)
-    return Registry({BUILTIN: own, "openviking": from_options}).load(name, config.memory.options)
+    return _registry(own).load(name, config.memory.options)
+
+
+async def check_memory(config: Config) -> None:
+    """Raises what a start would say of the memory that was chosen, where there is no store."""
+    name, options = config.memory.provider, config.memory.options
+    if name == BUILTIN:
+        half_life(options)
+        embeddings.from_options(options, _unopened)
+    elif name != "none":
+        async with closed_after({name: _registry(_unopened).load(name, options)}):
+            pass
+
+
+def _registry(own: Factory) -> Registry:
+    return Registry({BUILTIN: own, "openviking": from_options})
+
+
+def _unopened(_: object) -> NoReturn:
+    raise AssertionError("only what was chosen is looked at")
 
 
 def built_in(

@@ -4,7 +4,9 @@ from datetime import datetime
 from pathlib import Path
 
 from roost.cli import checks
-from roost.core.config import Config
+from roost.core.config import Config, MemoryConfig
+from roost.core.keys import Key
+from roost.core.settings import ScopeName
 from roost.http.server import bind
 from roost.store.cipher import VARIABLE, load_key
 from roost.store.folder import DATABASE, KEY, Owner
@@ -87,3 +89,34 @@ async def test_model_whose_provider_is_away_is_said(tmp_path: Path) -> None:
 async def test_without_a_key_the_built_in_model_is_named(tmp_path: Path) -> None:
     finding = await checks.model(Config(data=tmp_path), {}, {})
     assert (finding.state, finding.found.split(",")[0]) == ("good", "local/smollm2-135m-instruct")
+
+
+async def memory_found(folder: Path, name: str, **options: str) -> checks.Finding:
+    given = {option: Key(value) for option, value in options.items()}
+    memory = MemoryConfig(provider=ScopeName(name), options=given)
+    return await checks.memory(Config(data=folder, memory=memory))
+
+
+async def test_memory_that_a_start_would_refuse_is_bad(tmp_path: Path) -> None:
+    unknown = await memory_found(tmp_path, "nope")
+    assert unknown.state == "bad"
+    assert unknown.found == (
+        "There is no memory nope (memory.provider). There are builtin, openviking."
+    )
+    for name, options in (
+        ("builtin", {"half_life": "soon"}),
+        ("builtin", {"embeddings": "/nowhere"}),
+        ("openviking", {}),
+    ):
+        assert (await memory_found(tmp_path, name, **options)).state == "bad"
+
+
+async def test_memory_that_can_be_used_is_named(tmp_path: Path) -> None:
+    for name, options in (
+        ("builtin", {"half_life": "90d"}),
+        ("none", {}),
+        ("openviking", {"base_url": "http://127.0.0.1:9"}),
+    ):
+        finding = await memory_found(tmp_path, name, **options)
+        assert (finding.state, finding.found) == ("good", name)
+    assert list(tmp_path.iterdir()) == []

@@ -163,7 +163,10 @@ def list_pairings(*, settings: Settings = _NO_FLAGS) -> None:
             )
             for each in await roost.contacts.pairings()
         ]
-        print_table(out, ("Channel", "Sender", "Name", "State", "As"), rows)
+        if rows:
+            print_table(out, ("Channel", "Sender", "Name", "State", "As"), rows)
+        else:
+            out.print("Nobody is paired. Who writes to a channel gets a code for roost pair CODE.")
 
     work_on(settings, work)
 

@@ -97,7 +97,8 @@ async def channel_found(name: str, config: ChannelConfig) -> Finding:
         async with asyncio.timeout(_CHANNEL_SECONDS):
             return Finding("good", subject, f"known as {await made.check()}")
     except (ConfigError, ChannelRefused) as error:
-        return Finding("bad", subject, str(error))
+        # A start leaves this one off, and all else works.
+        return Finding("warn", subject, str(error), "Set it up anew: roost channels set.")
     except (RoostError, TimeoutError) as error:
         return Finding("warn", subject, str(error) or "it does not answer")
 

@@ -77,7 +77,8 @@ def _channel(known: Known) -> Finding:
     subject, status = f"Channel {known.name}", known.status
     found = status.detail or status.condition
     if status.condition in ("refused", "wrong"):
-        return Finding("bad", subject, found, "Set it up anew: roost channels set.")
+        # It is off, and all else works.
+        return Finding("warn", subject, found, "Set it up anew: roost channels set.")
     if status.condition == "lost":
         return Finding("warn", subject, found)
     if known.undelivered:

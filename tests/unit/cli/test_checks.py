@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 from roost.cli import checks
-from roost.core.config import Config, MemoryConfig
+from roost.core.config import ChannelConfig, Config, MemoryConfig
 from roost.core.keys import Key
 from roost.core.settings import ScopeName
 from roost.http.server import bind
@@ -120,3 +120,10 @@ async def test_memory_that_can_be_used_is_named(tmp_path: Path) -> None:
         finding = await memory_found(tmp_path, name, **options)
         assert (finding.state, finding.found) == ("good", name)
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_channel_that_a_start_leaves_off_is_a_warning() -> None:
+    finding = await checks.channel_found("telegram", ChannelConfig())
+    assert finding.state == "warn"
+    assert "token" in finding.found
+    assert finding.advice == "Set it up anew: roost channels set."

@@ -183,4 +183,4 @@ async def test_doctor_says_what_a_channel_lacks(board: Board) -> None:
     await eventually(lambda: _is_wrong(board))
     found = await board.served.engine.app.doctor.look()
     (said,) = [each for each in found if each.subject == "Channel small"]
-    assert (said.state, said.found) == ("bad", "It needs a token.")
+    assert (said.state, said.found) == ("warn", "It needs a token.")

@@ -1,5 +1,6 @@
 """Who may use a running server: users and tokens, with the methods of
-`roost.runtime.identities.Identities` that the command line needs."""
+`roost.runtime.identities.Identities` that the command line needs. What a person typed is refused in
+the words that it is refused in there: the server would speak of its API."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,10 +8,10 @@ import msgspec
 
 from roost.client.connection import Ask, Connection, path
 from roost.core.errors import NotFound
-from roost.core.identities import ApiToken, NewApiToken, Scope
+from roost.core.identities import ApiToken, NewApiToken, Scope, clean_token_name
 from roost.core.ids import ApiTokenId, UserId
 from roost.core.keys import Key
-from roost.core.users import Caps, Profile, User, UserRole, folded
+from roost.core.users import Caps, Profile, User, UserRole, clean_name, folded
 
 
 class _SentUser(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +97,12 @@ class People:
         raise NotFound("user", name)
 
     async def create(self, name: str, *, role: UserRole = "member") -> User:
-        return await self._user(Ask("POST", path("users"), body={"name": name, "role": role}))
+        body = {"name": clean_name(name), "role": role}
+        return await self._user(Ask("POST", path("users"), body=body))
 
     async def change(self, user: UserId, profile: Profile) -> User:
-        return await self._changed(user, {"name": profile.name})
+        name = None if profile.name is None else clean_name(profile.name)
+        return await self._changed(user, {"name": name})
 
     async def set_role(self, user: UserId, role: UserRole) -> User:
         return await self._changed(user, {"role": role})
@@ -154,7 +157,7 @@ class Identities:
         seconds: float | None = None,
     ) -> NewApiToken:
         body = {
-            "name": name,
+            "name": clean_token_name(name),
             "scopes": list(scopes),
             "seconds": None if seconds is None else round(seconds),
         }

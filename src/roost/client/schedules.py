@@ -1,13 +1,15 @@
 """The owner's schedules at a running server."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from roost.client.connection import Ask, Connection, path
 from roost.client.wire import SentTurn
-from roost.core.ids import ScheduleId, TurnId, new_turn_id
-from roost.core.schedules import NewSchedule, Schedule, SchedulePatch, ScheduleRun
+from roost.core.errors import NotFound
+from roost.core.ids import SESSION_ID, ScheduleId, TurnId, new_turn_id
+from roost.core.schedules import NewSchedule, Schedule, SchedulePatch, ScheduleRun, check
 from roost.core.turns import Turn
 
 
@@ -32,6 +34,7 @@ class Schedules:
         return await self._connection.ask(asked, Schedule)
 
     async def add(self, new: NewSchedule) -> Schedule:
+        _check(new)
         asked = Ask("POST", path("schedules"), body=_body(new), again=True)
         return await self._connection.ask(asked, Schedule)
 
@@ -54,6 +57,14 @@ class Schedules:
         query = {"before": before, "limit": limit}
         asked = Ask("GET", path("schedules", schedule, "runs"), query, again=True)
         return (await self._connection.ask(asked, _Runs)).runs
+
+
+def _check(new: NewSchedule) -> None:
+    """In the words that a person is told where no server runs: it would speak of its API."""
+    zone = new.when.time_zone or "UTC"
+    check(msgspec.structs.replace(new, when=msgspec.structs.replace(new.when, time_zone=zone)))
+    if new.session is not None and not re.search(SESSION_ID, new.session):
+        raise NotFound("session", new.session)
 
 
 def _body(value: NewSchedule | SchedulePatch) -> dict[str, object]:

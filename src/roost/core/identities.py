@@ -13,6 +13,8 @@ from roost.core.ids import ApiTokenId, SignInId, UserId, new_api_token_id
 from roost.core.keys import Key
 from roost.core.users import User
 
+_LONGEST_NAME = 64
+
 Scope = Literal["read", "chat", "admin", "metrics"]
 """`read` is to see one's own sessions, files and memory; `chat` is to talk, approve and change
 them, and includes `read`; `admin` is to see to users, providers and settings; `metrics` is to read
@@ -129,6 +131,14 @@ def token_id(text: str) -> ApiTokenId:
     if could_be_token(text):
         return ApiTokenId("tok_" + text.split("_")[1])
     return ApiTokenId(text)
+
+
+def clean_token_name(name: str) -> str:
+    """A name as it is kept, or InvalidInput."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise InvalidInput(f"A token's name is a text of 1 to {_LONGEST_NAME} characters.")
+    return name
 
 
 def clean_scopes(scopes: Iterable[str]) -> frozenset[Scope]:

@@ -19,6 +19,7 @@ from roost.core.identities import (
     SignedIn,
     SignIn,
     clean_scopes,
+    clean_token_name,
     could_be_secret,
     could_be_token,
     hash_of,
@@ -47,7 +48,6 @@ SIGNED_IN = 30 * DAY
 LINK = 15 * 60.0
 FIRST_LINK = DAY
 
-_LONGEST_NAME = 64
 _LONGEST_AGENT = 200
 _BAD_LINK = "This link has been used, has expired, or is not one. Make a new one: roost user link."
 _BAD_PASSWORD = "The name or the password is not right."  # noqa: S105
@@ -266,7 +266,7 @@ class Identities:
             self._store.of(user).tokens.add,
             id,
             hash_of(secret.reveal()),
-            name=_clean_token_name(name),
+            name=clean_token_name(name),
             scopes=wanted,
             expires_at=expires_at,
         )
@@ -304,10 +304,3 @@ def _clean_agent(agent: str | None) -> str | None:
     if agent is None:
         return None
     return "".join([letter for letter in agent if letter.isprintable()])[:_LONGEST_AGENT] or None
-
-
-def _clean_token_name(name: str) -> str:
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise InvalidInput(f"A token's name is a text of 1 to {_LONGEST_NAME} characters.")
-    return name

@@ -40,6 +40,25 @@ async def test_people_are_seen_to(roost: Roost, attached: AttachedIdentities) ->
         await there.named("Bob")
 
 
+@pytest.mark.parametrize("name", ["", " ", "a" * 65, "a" * 501])
+async def test_names_are_refused_in_the_same_words(
+    roost: Roost, attached: AttachedIdentities, name: str
+) -> None:
+    owner, said = await attached.people.owner(), set[str]()
+    for identities in (roost.identities, attached):
+        for refused in (
+            identities.people.create(name),
+            identities.people.change(owner.id, Profile(name=name)),
+            identities.create_token(owner.id, name=name, scopes=["chat"]),
+        ):
+            with pytest.raises(InvalidInput) as caught:
+                await refused
+            said.add(str(caught.value))
+    assert said == {
+        f"A {what}'s name is a text of 1 to 64 characters." for what in ("user", "token")
+    }
+
+
 async def test_link_signs_in(roost: Roost, attached: AttachedIdentities) -> None:
     owner = await attached.people.owner()
     secret = await attached.link(owner.id, seconds=DAY)

@@ -1,10 +1,11 @@
 """A server's schedules, seen to from the command line."""
 
+import msgspec
 import pytest
 
 from roost.client.account import Account as AttachedAccount
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.ids import ScheduleId, new_schedule_id, new_turn_id
+from roost.core.ids import ScheduleId, SessionId, new_schedule_id, new_turn_id
 from roost.core.schedules import NewSchedule, SchedulePatch, When
 from roost.runtime.account import Account
 
@@ -34,6 +35,23 @@ async def test_schedules_are_the_same_here_and_there(
     assert list(await there.runs(made.id, before=run.tick)) == []
     await there.remove(made.id)
     assert list(await here.all()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"session": SessionId("nope")}, "There is no session nope here."),
+        ({"name": ""}, "A schedule's name is a line of 1 to"),
+        ({"text": ""}, "What a schedule asks is a text of 1 to"),
+        ({"route": ""}, "A route is named as telegram:dm:42 is."),
+    ],
+)
+async def test_what_a_person_typed_is_refused_in_the_same_words(
+    account: Account, attached: AttachedAccount, wrong: dict[str, str], said: str
+) -> None:
+    for schedules in (account.schedules, attached.schedules):
+        with pytest.raises((InvalidInput, NotFound), match=said):
+            await schedules.add(msgspec.structs.replace(new(), **wrong))
 
 
 async def test_what_is_refused_there_is_refused_here(attached: AttachedAccount) -> None:

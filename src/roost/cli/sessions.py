@@ -246,7 +246,10 @@ def import_sessions(*files: Path, settings: Settings = _NO_FLAGS) -> None:
 
     async def work(roost: Reached, out: Console) -> None:
         for file, document in documents:
-            loaded = await roost.account.files.load(document)
+            try:
+                loaded = await roost.account.files.load(document)
+            except InvalidInput as error:
+                raise InvalidInput(f"{file}: {error}") from error
             known = f"{loaded.session.id}, {title(loaded.session)}"
             took = f"Imported {known}." if loaded.created else f"{known} was here already."
             out.print(took if len(documents) == 1 else f"{file}: {took}")

@@ -265,6 +265,8 @@ def _fail(message: str, code: int) -> int:
 def _explain(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
+        if not error.command_chain and word in [*app]:
+            return f"Options go after the whole command. `roost {word} --help` shows what there is."
         close = difflib.get_close_matches(word, [*app], n=1)
         hint = f" Did you mean `roost {close[0]}`?" if close else ""
         return f"{word!r} is one word too many.{hint} `roost --help` shows what there is."

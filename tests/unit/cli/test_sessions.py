@@ -177,3 +177,22 @@ def test_usage_is_by_day_and_model(desk: Desk) -> None:
 
     asyncio.run(done())
     assert text.getvalue().splitlines()[-1] == "2 model calls, 0 tokens, $4.0000."
+
+
+def test_file_that_can_not_be_imported_is_named(desk: Desk, tmp_path: Path) -> None:
+    (session,) = talked(desk)
+    good, wrong = tmp_path / "good.json", tmp_path / "wrong.json"
+    desk.ask("sessions", "export", session, str(good))
+    wrong.write_text("{}")
+    said = desk.ask("sessions", "import", str(good), str(wrong), code=2)
+    assert said.startswith(f"{wrong}: ")
+
+
+@pytest.mark.parametrize("option", ["--config", "--data", "--log-level"])
+def test_option_before_the_command_is_told_where_it_goes(
+    capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert invoke([option, "x", "sessions", "list"]) == 2
+    assert capsys.readouterr().err == (
+        "Options go after the whole command. `roost sessions --help` shows what there is.\n"
+    )

@@ -269,5 +269,11 @@ def _explain(error: CycloptsError) -> str:
             return f"Options go after the whole command. `roost {word} --help` shows what there is."
         close = difflib.get_close_matches(word, [*app], n=1)
         hint = f" Did you mean `roost {close[0]}`?" if close else ""
-        return f"{word!r} is one word too many.{hint} `roost --help` shows what there is."
-    return f"{error} `roost --help` shows what there is."
+        return f"{word!r} is one word too many.{hint} {_help(error)}"
+    return f"{error} {_help(error)}"
+
+
+def _help(error: CycloptsError) -> str:
+    """Of the command that was meant, as far as it was understood."""
+    command = " ".join(["roost", *(error.command_chain or ()), "--help"])
+    return f"`{command}` shows what there is."

@@ -81,7 +81,8 @@ def _when(cron: str | None, at: str | None, every: str | None, zone: str | None)
         When(kind=kind, spec=spec, time_zone=zone or "") for kind, spec in given if spec is not None
     ]
     if len(found) != 1:
-        raise InvalidInput("Say when: give one of --cron, --at and --every.")
+        how_many = "only one" if found else "one"
+        raise InvalidInput(f"Say when: give {how_many} of --cron, --at and --every.")
     return found[0]
 
 

@@ -196,3 +196,16 @@ def test_option_before_the_command_is_told_where_it_goes(
     assert capsys.readouterr().err == (
         "Options go after the whole command. `roost sessions --help` shows what there is.\n"
     )
+
+
+def test_command_that_lacks_something_names_its_own_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert invoke(["sessions", "show"]) == 2
+    assert capsys.readouterr().err.endswith("`roost sessions show --help` shows what there is.\n")
+
+
+def test_schedule_with_two_times_is_told_that_one_is_enough(desk: Desk) -> None:
+    two = ("--cron", "0 9 * * *", "--every", "1d")
+    said = desk.ask("schedule", "add", "News", "Any?", *two, code=2)
+    assert said == "Say when: give only one of --cron, --at and --every.\n"

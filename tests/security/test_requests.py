@@ -3,6 +3,7 @@
 import pytest
 
 from roost.core.config import ServerConfig
+from roost.core.settings import HostName, NetworkName
 from tests.security.house import House, opened
 from tests.security.wire import get, status
 
@@ -261,7 +262,7 @@ def test_method_can_not_be_overridden(house: House, header: str) -> None:
 def test_host_from_our_own_proxy_has_to_be_ours_too(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    server = ServerConfig(names=("roost.example",), proxies=("127.0.0.1",))
+    server = ServerConfig(names=(HostName("roost.example"),), proxies=(NetworkName("127.0.0.1"),))
     with opened(tmp_path_factory.mktemp("proxied") / "data", server=server) as house:
         for host, expected in (("roost.example", 200), ("evil.example", 421)):
             answer = house.ask("GET", "/healthz", headers=[("X-Forwarded-Host", host)])

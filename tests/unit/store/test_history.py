@@ -498,9 +498,10 @@ async def test_branch_answers_the_calls_whose_results_it_has_not(
 ) -> None:
     run = await ada.run(session)
     first, second = [ToolCallPart(new_tool_call_id(), "ls", "{}") for _ in range(2)]
-    asked = Draft(new_message_id(), "assistant", (first, second))
+    nul = TextPart("a\0b, which is \\u0000")  # a database may not take it for text
+    asked = Draft(new_message_id(), "assistant", (nul, first, second))
     await ada.turns.append(session, run.token, run.turn, Step(messages=(asked,)))
-    results = tuple(ToolResultPart(each.call, (TextPart("ok"),)) for each in (first, second))
+    results = tuple(ToolResultPart(each.call, (nul,)) for each in (first, second))
     move = partial(ada.turns.set_tool_call, session, run.token, run.turn)
     for result in results:
         await move(result.call, "running")

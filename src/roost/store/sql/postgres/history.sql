@@ -85,7 +85,8 @@ FROM turns t
     LEFT JOIN streams r ON r.turn_id = t.id
 WHERE t.session_id = :session;
 
--- Those that the copied messages ask for.
+-- Those that the copied messages ask for. NUL is no text here, whatever part of a message it stands in:
+-- another character is, and is read as well as that one.
 -- name: copy_tool_calls
 WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
 INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, result, started_at,
@@ -96,17 +97,18 @@ SELECT :branch, c.id, i.new, c.ordinal, c.name, c.arguments,
 FROM tool_calls c JOIN ids i ON i.old = c.turn_id
 WHERE c.session_id = :session AND c.id IN (
     SELECT part ->> 'call'
-    FROM messages m CROSS JOIN json_array_elements(m.parts::json) part
+    FROM messages m CROSS JOIN json_array_elements(replace(m.parts, '\u0000', '\u0001')::json) part
     WHERE m.session_id = :branch AND part ->> 'kind' = 'tool_call');
 
 -- In the order in which they were asked for.
 -- name: calls_without_results
 SELECT part.value ->> 'call', m.turn_id
-FROM messages m CROSS JOIN json_array_elements(m.parts::json) WITH ORDINALITY part (value, key)
+FROM messages m
+    CROSS JOIN json_array_elements(replace(m.parts, '\u0000', '\u0001')::json) WITH ORDINALITY part (value, key)
 WHERE m.session_id = :session AND m.gone IS NULL AND part.value ->> 'kind' = 'tool_call'
   AND part.value ->> 'call' NOT IN (
     SELECT result ->> 'call'
-    FROM messages r CROSS JOIN json_array_elements(r.parts::json) result
+    FROM messages r CROSS JOIN json_array_elements(replace(r.parts, '\u0000', '\u0001')::json) result
     WHERE r.session_id = :session AND r.gone IS NULL AND result ->> 'kind' = 'tool_result')
 ORDER BY m.position, part.key;
 

@@ -14,11 +14,9 @@ from roost.store.document import Document, ExportedSession, Unpacked, renamed
 from roost.store.operations import Engine, Operation, maybe, one, query, reading, writing
 from roost.store.pairs import Unanswered, stand_in, unanswered
 from roost.store.sessions import load_session
-from roost.store.writes import insert, name_stored_blobs, record
+from roost.store.writes import ROW, SLICE, insert, name_stored_blobs, record
 
 _LONG = (str, bytes, msgspec.Raw)
-_ROW, _SLICE = 200, 1 << 19
-"""What a row takes besides its texts, and how much is written at once."""
 
 _TRIES = 5
 """Somebody else may import or delete the same session meanwhile, or purge what was begun."""
@@ -147,7 +145,7 @@ class Imports:
 
     def _hold(self, session: SessionId, mark: str) -> Operation[None]:
         """Go on only with what was begun; a user who is removed meanwhile has nothing begun."""
-        if not (yield query("hold_import", session=session, user=self._user, mark=mark)):
+        if not (yield query("hold_unseen", session=session, user=self._user, mark=mark)):
             raise ImportOvertaken(id=session)
 
     @writing
@@ -160,7 +158,7 @@ class Imports:
         yield from name_stored_blobs(self._user, session, found.named)
         yield query("recount", session=session)
         yield query("recount_usage", user=self._user, session=session)
-        yield query("publish_import", session=session)
+        yield query("publish_unseen", session=session, signature=None)
         revision = found.document.session.revision + 1
         yield from record(session, revision, SessionUpdated(("imported",)))
         return (yield from load_session(self._user, session))
@@ -264,7 +262,7 @@ def _parts(document: Document) -> Iterator[_Part]:
         for item in objects:
             part.setdefault(statement, []).append(item)
             size += _size(item)
-            if size > _SLICE:
+            if size > SLICE:
                 yield part
                 part, size = {}, 0
     yield part
@@ -272,7 +270,7 @@ def _parts(document: Document) -> Iterator[_Part]:
 
 def _size(item: msgspec.Struct) -> int:
     values = msgspec.structs.astuple(item)
-    return _ROW + sum([len(value) for value in values if isinstance(value, _LONG)])
+    return ROW + sum([len(value) for value in values if isinstance(value, _LONG)])
 
 
 def _encoded(part: _Part) -> Rows:

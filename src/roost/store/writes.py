@@ -21,6 +21,10 @@ ACTIVITY = 1000
 writes need to move it there."""
 
 
+ROW, SLICE = 200, 1 << 19
+"""What a row takes besides its texts, and how much of what is long is written at once, in bytes."""
+
+
 class Head(msgspec.Struct, frozen=True, array_like=True):
     """Where a session stands: its revision raised for this write, its messages not yet added."""
 

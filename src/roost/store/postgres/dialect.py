@@ -27,7 +27,7 @@ _TYPES = {
         "seen seq set_project set_title silence since size start started_at steer step steps "
         "subagents tick token ttl until unusable wait window"
     ),
-    "json": "batch entities held ids names rows seqs sessions terms turns users vectors",
+    "json": "batch entities held ids messages names rows seqs sessions terms turns users vectors",
     "bytea": "code data fingerprint hash sealed vector",
     "float": "change trust",
 }

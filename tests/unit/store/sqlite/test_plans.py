@@ -16,12 +16,8 @@ LARGE = (
 ALIASES = "s|m|t|e|d|c|n|a|l|o|f|g|v"
 SCAN = re.compile(rf"SCAN ({LARGE}|{ALIASES})$|AUTOMATIC")
 
-# After a repair everything is looked at once, and some of it when a user is removed; the ids that a
-# branch is given get an index of their own on the fly.
+# After a repair everything is looked at once, and some of it when a user is removed.
 WHOLE = {
-    "copy_messages",
-    "copy_turns",
-    "copy_tool_calls",
     "stand_in_users",
     "stand_in_admin",
     "stand_in_sessions",

@@ -88,10 +88,21 @@ WHERE id = :session;
 -- name: messages_since
 SELECT 1 FROM message_rows WHERE session_id = :session AND gone IS NULL AND revision > :revision LIMIT 1;
 
--- name: names_to_copy
-SELECT id, turn_id FROM message_rows
+-- name: messages_to_copy
+SELECT id, turn_id, octet_length(parts) FROM message_rows
 WHERE session_id = :session AND gone IS NULL AND position <= :end
 ORDER BY position;
+
+-- As they are to stand there: one that goes on after the cut, or is under way, stopped short.
+-- name: turns_to_copy
+SELECT t.id, t.message_id,
+    CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
+            SELECT x.turn_id FROM message_rows x
+            WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
+        THEN 'interrupted' ELSE t.state END,
+    octet_length(t.input)
+FROM turns t
+WHERE t.session_id = :session;
 
 -- name: set_head
 UPDATE sessions SET head = :head WHERE id = :session;

@@ -55,8 +55,13 @@ VALUES (:session, :user, :origin, :title, :title_by, :pinned, :archived, :projec
     :parent_kind, :mark, :now, :revision, :epoch, :head, :created_at, :active_at, :ended_at, :now)
 ON CONFLICT (id) DO NOTHING;
 
+-- A session is unseen while it is being written: it stands there as if it were deleted, with a mark in
+-- place of its signature.
+-- name: make_unseen
+UPDATE sessions SET deleted_at = :now, signature = :mark WHERE id = :session;
+
 -- The purge comes a minute after the last time.
--- name: hold_import
+-- name: hold_unseen
 UPDATE sessions SET deleted_at = :now
 WHERE id = :session AND user_id = :user AND deleted_at IS NOT NULL AND signature = :mark
   AND NOT EXISTS (SELECT 1 FROM settings WHERE user_id = '' AND key = 'removed/' || :user)
@@ -68,5 +73,5 @@ SELECT (SELECT count(*) FROM message_rows WHERE session_id = :session),
     (SELECT count(*) FROM tool_calls WHERE session_id = :session),
     (SELECT count(*) FROM epochs WHERE session_id = :session);
 
--- name: publish_import
-UPDATE sessions SET deleted_at = NULL, signature = NULL WHERE id = :session;
+-- name: publish_unseen
+UPDATE sessions SET deleted_at = NULL, signature = :signature WHERE id = :session;

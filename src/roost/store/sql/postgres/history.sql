@@ -54,62 +54,51 @@ WHERE e.session_id = :session AND e.kind = 'compaction' AND e.epoch NOT IN (
     WHERE m.session_id = :session AND m.gone IS NULL AND m.revision = e.revision))
 ORDER BY e.epoch DESC LIMIT 1;
 
--- A branch: rows copied under the ids given in `ids`, a JSON object of old to new.
+-- A branch: `messages` and `turns` are JSON lists of what is copied, each with its new id.
 -- name: copy_messages
-WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
 INSERT INTO messages (id, session_id, position, revision, born, turn_id, role, partial, pinned, parts,
     created_at)
-SELECT i.new, :branch, m.position, 1, 0, t.new, m.role, m.partial, m.pinned, m.parts, m.created_at
-FROM messages m
-    JOIN ids i ON i.old = m.id
-    LEFT JOIN ids t ON t.old = m.turn_id
-WHERE m.session_id = :session AND m.gone IS NULL
+SELECT j ->> 1, :branch, m.position, 1, 0, j ->> 2, m.role, m.partial, m.pinned, m.parts, m.created_at
+FROM json_array_elements(:messages) j JOIN messages m ON m.id = j ->> 0
 ORDER BY m.position;
 
--- One that goes on after the cut, or is under way, stopped short here. None of them goes on by itself.
+-- None of them goes on by itself.
 -- name: copy_turns
-WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
 INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
     message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
-SELECT i.new, :branch,
-    CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
-            SELECT x.turn_id FROM messages x
-            WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
-        THEN 'interrupted' ELSE t.state END,
-    t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint, t.input, m.new, t.start,
-    coalesce(r.step, t.step), coalesce(r.attempt, t.attempt), greatest(t.continued, 1), t.reason,
-    t.created_at, t.started_at, t.ended_at
-FROM turns t
-    JOIN ids i ON i.old = t.id
-    LEFT JOIN ids m ON m.old = t.message_id
-    LEFT JOIN streams r ON r.turn_id = t.id
-WHERE t.session_id = :session;
+SELECT j ->> 1, :branch, j ->> 3, t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint,
+    t.input, j ->> 2, t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt),
+    greatest(t.continued, 1), t.reason, t.created_at, t.started_at, t.ended_at
+FROM json_array_elements(:turns) j
+    JOIN turns t ON t.id = j ->> 0
+    LEFT JOIN streams r ON r.turn_id = t.id;
 
 -- Those that the copied messages ask for. NUL is no text here, whatever part of a message it stands in:
 -- another character is, and is read as well as that one.
 -- name: copy_tool_calls
-WITH ids (old, new) AS MATERIALIZED (SELECT key, value FROM json_each_text(:ids))
 INSERT INTO tool_calls (session_id, id, turn_id, ordinal, name, arguments, state, result, started_at,
     ended_at)
-SELECT :branch, c.id, i.new, c.ordinal, c.name, c.arguments,
+SELECT :branch, c.id, j ->> 2, c.ordinal, c.name, c.arguments,
     CASE WHEN c.state IN ('requested', 'waiting', 'running') THEN 'cancelled' ELSE c.state END,
     c.result, c.started_at, c.ended_at
-FROM tool_calls c JOIN ids i ON i.old = c.turn_id
-WHERE c.session_id = :session AND c.id IN (
-    SELECT part ->> 'call'
-    FROM messages m CROSS JOIN json_array_elements(replace(m.parts, '\u0000', '\u0001')::json) part
-    WHERE m.session_id = :branch AND part ->> 'kind' = 'tool_call');
+FROM json_array_elements(:messages) j
+    JOIN messages m ON m.id = j ->> 0
+    CROSS JOIN json_array_elements(replace(m.parts, '\u0000', '\u0001')::json) part
+    JOIN tool_calls c ON c.session_id = :session AND c.id = part ->> 'call'
+WHERE part ->> 'kind' = 'tool_call' AND j ->> 2 IS NOT NULL
+ON CONFLICT DO NOTHING;
 
--- In the order in which they were asked for.
+-- Up to a place, in the order in which they were asked for.
 -- name: calls_without_results
 SELECT part.value ->> 'call', m.turn_id
 FROM messages m
     CROSS JOIN json_array_elements(replace(m.parts, '\u0000', '\u0001')::json) WITH ORDINALITY part (value, key)
-WHERE m.session_id = :session AND m.gone IS NULL AND part.value ->> 'kind' = 'tool_call'
-  AND part.value ->> 'call' NOT IN (
+WHERE m.session_id = :session AND m.gone IS NULL AND m.position <= :end
+  AND part.value ->> 'kind' = 'tool_call' AND part.value ->> 'call' NOT IN (
     SELECT result ->> 'call'
     FROM messages r CROSS JOIN json_array_elements(replace(r.parts, '\u0000', '\u0001')::json) result
-    WHERE r.session_id = :session AND r.gone IS NULL AND result ->> 'kind' = 'tool_result')
+    WHERE r.session_id = :session AND r.gone IS NULL AND r.position <= :end
+      AND result ->> 'kind' = 'tool_result')
 ORDER BY m.position, part.key;
 
 -- name: cancel_tool_calls

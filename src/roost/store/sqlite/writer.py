@@ -161,9 +161,6 @@ class Writer:
         pace, more, quiet, due = self._pace, True, True, 0.0
         while True:
             batches, closing = self._take(pace.quiet if more else pace.rest)
-            if batches or not more:
-                self._wake_chores()
-                more = True
             if batches:
                 self._taken = batches
                 began = time.monotonic()
@@ -179,6 +176,9 @@ class Writer:
                 self._tidy_log()
             if closing:
                 break
+            if batches or not more:
+                self._wake_chores()
+                more = True
             quiet = not batches
             if quiet or time.monotonic() >= due:
                 began = time.monotonic()

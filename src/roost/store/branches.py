@@ -32,10 +32,19 @@ class _Message(msgspec.Struct, frozen=True, array_like=True):
     size: int
 
 
-class _Turn(msgspec.Struct, frozen=True, array_like=True):
+class _Stood(msgspec.Struct, frozen=True, array_like=True):
+    """What of a turn changes when it goes on, or ends."""
+
+    state: TurnState
+    step: int
+    attempt: int
+    reason: str | None
+    ended_at: int | None
+
+
+class _Turn(_Stood, frozen=True, array_like=True):
     id: TurnId
     message: MessageId | None
-    state: TurnState
     size: int
 
 
@@ -50,11 +59,10 @@ class _MessageCopy(msgspec.Struct, frozen=True, array_like=True):
     turn: TurnId | None
 
 
-class _TurnCopy(msgspec.Struct, frozen=True, array_like=True):
+class _TurnCopy(_Stood, frozen=True, array_like=True):
     old: TurnId
     new: TurnId
     message: MessageId | None
-    state: TurnState
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -89,7 +97,7 @@ class Branches:
 
         A long one is many writes, and unseen until all of it is there, as with an import. What is
         copied is known from the start by its ids: a row keeps what was said, whatever becomes of
-        the history that it is part of."""
+        the history that it is part of. How a turn stood is known from then too."""
         plan = await self._plan(session, new, at)
         if isinstance(plan, Session):
             return plan
@@ -197,7 +205,8 @@ def _parts(
         size += ROW + each.size
         if new is not None and each.turn is not None and (turn := turns.pop(each.turn, None)):
             message = None if turn.message is None else names.get(turn.message)
-            parts[-1].turns.append(_TurnCopy(turn.id, new, message, turn.state))
+            stood = (turn.state, turn.step, turn.attempt, turn.reason, turn.ended_at)
+            parts[-1].turns.append(_TurnCopy(*stood, turn.id, new, message))
             size += ROW + turn.size
     return parts
 

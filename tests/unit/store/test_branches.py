@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 
 from roost.core.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Draft, Message, Part, TextPart, ToolResultPart
 from roost.core.sessions import NewSession, Session
-from roost.core.turns import Step
+from roost.core.turns import Step, TurnEnd
 from roost.store.branches import Branches
 from roost.store.figures import CommitFigures
 from roost.store.operations import Engine, Operation
@@ -102,6 +103,7 @@ async def is_copied(ada: Driver, branch: Session, said: Said) -> None:
     assert branch.counters.messages == branch.head == len(messages)
     first, second = await ada.turns.of(branch.id)
     assert (first.state, second.state) == ("completed", "interrupted")
+    assert second.ended_at is None
     assert (first.message, second.message) == (messages[0].id, messages[10].id)
     assert [message.turn for message in messages] == [first.id] * 10 + [second.id] * 4
     calls = [*await ada.turns.tool_calls(first.id), *await ada.turns.tool_calls(second.id)]
@@ -148,6 +150,25 @@ async def test_branch_that_fails_anywhere_leaves_nothing_or_all(
     assert failed == 3
 
 
+async def test_turn_that_goes_on_meanwhile_stands_in_the_branch_as_it_was(
+    ada: Driver, source: Run
+) -> None:
+    """Its state, and what goes with that: not the one as it was and the other as it is by now."""
+    failing = TurnEnd(state="failed", reason="The model is away.")
+    await ada.turns.end(source.session, source.token, source.turn, failing)
+    _, failed = await ada.turns.of(source.session)
+    async with under_way(ada, source.session, new_session()) as branching:
+        lease = await ada.claim(source.session)
+        await ada.resume(Run(source.session, source.turn, lease))
+    _, copied = await ada.turns.of((await branching).id)
+    assert copied.started_at is not None
+    assert copied.ended_at is not None
+    same = msgspec.structs.replace(
+        failed, id=copied.id, session=copied.session, message=copied.message
+    )
+    assert copied == same
+
+
 async def is_purged(ada: Driver, session: SessionId, folder: Path, clock: FakeClock) -> None:
     clock.advance(61)
 
@@ -182,6 +203,17 @@ async def test_branch_that_stood_still_until_some_of_it_was_purged_is_refused(
     with pytest.raises(Conflict, match="Branch it again"):
         await branching
     assert [session.id for session in await ada.sessions.page()] == [source.session]
+
+
+async def test_branch_that_stood_still_until_all_of_it_was_purged_is_refused(
+    ada: Driver, source: Run, folder: Path, clock: FakeClock
+) -> None:
+    new = new_session()
+    async with under_way(ada, source.session, new) as branching:
+        await is_purged(ada, new.id, folder, clock)
+    with pytest.raises(Conflict, match="Branch it again"):
+        await branching
+    assert await rows_naming(folder, new.id) == {}
 
 
 async def test_id_under_which_a_branch_is_being_made_is_taken(ada: Driver, source: Run) -> None:

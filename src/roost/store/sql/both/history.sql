@@ -95,13 +95,12 @@ ORDER BY position;
 
 -- As they are to stand there: one that goes on after the cut, or is under way, stopped short.
 -- name: turns_to_copy
-SELECT t.id, t.message_id,
-    CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
+SELECT CASE WHEN t.state IN ('running', 'waiting') OR t.id IN (
             SELECT x.turn_id FROM message_rows x
             WHERE x.session_id = :session AND x.gone IS NULL AND x.position > :end)
         THEN 'interrupted' ELSE t.state END,
-    octet_length(t.input)
-FROM turns t
+    t.step, t.attempt, t.reason, t.ended_at, t.id, t.message_id, octet_length(t.input)
+FROM turn_rows t
 WHERE t.session_id = :session;
 
 -- name: set_head

@@ -66,12 +66,10 @@ ORDER BY m.position;
 -- name: copy_turns
 INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
     message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
-SELECT j ->> 1, :branch, j ->> 3, t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint,
-    t.input, j ->> 2, t.start, coalesce(r.step, t.step), coalesce(r.attempt, t.attempt),
-    greatest(t.continued, 1), t.reason, t.created_at, t.started_at, t.ended_at
-FROM json_array_elements(:turns) j
-    JOIN turns t ON t.id = j ->> 0
-    LEFT JOIN streams r ON r.turn_id = t.id;
+SELECT j ->> 6, :branch, j ->> 0, t.place, t.steer, t.route, t.options, t.ephemeral, t.fingerprint,
+    t.input, j ->> 7, t.start, (j ->> 1)::bigint, (j ->> 2)::bigint, greatest(t.continued, 1), j ->> 3,
+    t.created_at, t.started_at, (j ->> 4)::bigint
+FROM json_array_elements(:turns) j JOIN turns t ON t.id = j ->> 5;
 
 -- Those that the copied messages ask for. NUL is no text here, whatever part of a message it stands in:
 -- another character is, and is read as well as that one.

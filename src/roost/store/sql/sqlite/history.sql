@@ -74,12 +74,10 @@ ORDER BY m.position;
 -- name: copy_turns
 INSERT INTO turns (id, session_id, state, place, steer, route, options, ephemeral, fingerprint, input,
     message_id, start, step, attempt, continued, reason, created_at, started_at, ended_at)
-SELECT j.value ->> 1, :branch, j.value ->> 3, t.place, t.steer, t.route, t.options, t.ephemeral,
-    t.fingerprint, t.input, j.value ->> 2, t.start, r.step, r.attempt, max(t.continued, 1), t.reason,
-    t.created_at, t.started_at, t.ended_at
-FROM json_each(:turns) j
-    CROSS JOIN turns t ON t.id = j.value ->> 0
-    CROSS JOIN turn_rows r ON r.id = t.id;
+SELECT j.value ->> 6, :branch, j.value ->> 0, t.place, t.steer, t.route, t.options, t.ephemeral,
+    t.fingerprint, t.input, j.value ->> 7, t.start, j.value ->> 1, j.value ->> 2, max(t.continued, 1),
+    j.value ->> 3, t.created_at, t.started_at, j.value ->> 4
+FROM json_each(:turns) j CROSS JOIN turns t ON t.id = j.value ->> 5;
 
 -- Those that the copied messages ask for.
 -- name: copy_tool_calls

@@ -81,7 +81,8 @@ class Imports:
             await self._write(session, found, await asyncio.to_thread(_encoded, part), first=first)
             first = False
         lone = await asyncio.to_thread(_unanswered, found.document)
-        return Imported(await self._publish(session, found, lone), created=True)
+        used = await asyncio.to_thread(_flat, found.document.usage)
+        return Imported(await self._publish(session, found, lone, used), created=True)
 
     async def _as_own(self, found: Unpacked) -> Unpacked:
         """Under ids of this user's own, if those in it are another's or were, as what they used
@@ -141,7 +142,7 @@ class Imports:
             yield from self._insert_session(found.document.session, found.mark)
         yield from self._hold(session, found.mark)
         for statement, values in rows:
-            yield query(statement, user=self._user, session=session, rows=values)
+            yield query(statement, session=session, rows=values)
 
     def _hold(self, session: SessionId, mark: str) -> Operation[None]:
         """Go on only with what was begun; a user who is removed meanwhile has nothing begun."""
@@ -150,13 +151,15 @@ class Imports:
 
     @writing
     def _publish(
-        self, session: SessionId, found: Unpacked, lone: Sequence[Unanswered]
+        self, session: SessionId, found: Unpacked, lone: Sequence[Unanswered], used: str
     ) -> Operation[Session]:
         yield from self._hold(session, found.mark)
         yield from self._check_complete(found.document)
         yield from self._answer_calls(found.document, lone)
         yield from name_stored_blobs(self._user, session, found.named)
         yield query("recount", session=session)
+        # Not before: what was used is told by its day too, and would stay if the rest never came.
+        yield query("import_usage", user=self._user, session=session, rows=used)
         yield query("recount_usage", user=self._user, session=session)
         yield query("publish_unseen", session=session, signature=None)
         revision = found.document.session.revision + 1
@@ -257,7 +260,6 @@ def _parts(document: Document) -> Iterator[_Part]:
         ("import_turns", document.turns),
         ("import_tool_calls", document.tool_calls),
         ("import_epochs", document.epochs),
-        ("import_usage", document.usage),
     ):
         for item in objects:
             part.setdefault(statement, []).append(item)

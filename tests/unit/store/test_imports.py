@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from roost.core.errors import Conflict, NotFound, StoreUnavailable
-from roost.core.ids import SessionId, new_message_id
+from roost.core.ids import SessionId, derived_id, new_message_id
+from roost.core.usage import Usage
 from roost.store.imports import Imported
 from roost.testing.clock import FakeClock
 from roost.testing.faults import failing
@@ -144,6 +145,21 @@ async def test_import_that_is_not_repeated_leaves_nothing(
     assert set(await rows_naming(folder, session)) <= {"usage"}
     assert (await bob.transfer.load(exported)).created
     assert await is_complete(bob, session)
+
+
+async def test_what_was_used_counts_once_its_session_is_there(
+    ada: Driver, bob: Driver, clock: FakeClock
+) -> None:
+    session = await bob.session()
+    await bob.usage.add(session, await bob.talk(session), (Usage("p", "m", input_tokens=7),))
+    document = await bob.transfer.export(session)
+    with failing("store.commit.before", nth=2), pytest.raises(StoreUnavailable):
+        await ada.transfer.load(document)
+    assert (await ada.usage.today()).tokens == 0
+    await purged(ada, SessionId(derived_id(session, ada.user.id)), clock)
+    assert (await ada.usage.today()).tokens == 0
+    imported = await ada.transfer.load(document)
+    assert imported.session.counters.input_tokens == (await ada.usage.today()).tokens == 7
 
 
 @pytest.mark.sqlite("there it can do nothing while rows are taken from it")

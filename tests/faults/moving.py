@@ -1,13 +1,15 @@
 """A store that moves to PostgreSQL, and what is in it before and after."""
 
+import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from roost.core.errors import StoreUnavailable
 from roost.core.ids import UserId
 from roost.core.keys import StoreAddress
 from roost.core.users import User
-from roost.store.folder import DATABASE
+from roost.store.folder import BLOBS, DATABASE
 from roost.store.moving import source, target
 from roost.store.moving.move import Compared, Watch, move, verify
 from roost.store.moving.source import Source
@@ -17,7 +19,9 @@ from roost.store.postgres.connect import connect, fetch
 from roost.store.postgres.store import PostgresStore
 from roost.store.postgres.store import open_store as open_postgres
 from roost.store.sqlite.connect import connect_writer
+from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
+from roost.testing.faults import failing
 from tests.faults.scene import USER, opened, populate
 
 LARGE = bytes(range(256)) * 40_000  # of several slices
@@ -70,6 +74,23 @@ async def fill(folder: Path) -> None:
     connection = connect_writer(folder / DATABASE)
     connection.rows(REST)
     connection.close()
+
+
+async def leave_rows_without_files(folder: Path) -> set[str]:
+    """Of attachments that a round of upkeep was forgetting when it was stopped."""
+    before, clock = files_in(folder), FakeClock()
+    clock.advance(2 * DAY)
+    nth = 0
+    while before == (left := files_in(folder)):
+        nth += 1
+        async with opened(folder, clock) as store:
+            with contextlib.suppress(StoreUnavailable), failing("store.commit.before", nth=nth):
+                await store.upkeep.run()
+    return before - left
+
+
+def files_in(folder: Path) -> set[str]:
+    return {file.name for file in (folder / BLOBS).glob("??/*")}
 
 
 class Unwatched:

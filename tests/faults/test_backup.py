@@ -29,6 +29,7 @@ from roost.store.sqlite.backup import backup
 from roost.store.sqlite.connect import Connection
 from roost.store.sqlite.repair import check
 from tests.faults.ledger import Ledger
+from tests.faults.moving import leave_rows_without_files
 from tests.faults.recount import recount
 from tests.faults.scene import ATTACHMENT, TALK, USER, opened, populate, rows_of
 from tests.faults.victim import REPOSITORY, nursery
@@ -250,6 +251,15 @@ async def test_backup_takes_nothing_from_another_of_its_name_that_is_under_way(
     assert {path.name for path in tmp_path.iterdir()} == {"data", "copy", "other"}
     assert is_whole(copy)
     assert is_whole(tmp_path / "other")
+
+
+async def test_blob_that_is_being_forgotten_is_not_missed_by_a_backup(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with opened(data) as store:
+        await populate(store)
+        await store.of(USER).blobs.put_bytes(b"soon gone", "text/plain")
+    assert await leave_rows_without_files(data)
+    assert backup(data, tmp_path / "copy").missing == 0
 
 
 async def test_blob_that_is_being_stored_does_not_fail_a_backup(tmp_path: Path) -> None:

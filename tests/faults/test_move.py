@@ -31,6 +31,7 @@ from tests.faults.moving import (
     LARGE,
     Unwatched,
     differing,
+    leave_rows_without_files,
     moved,
     on_postgres,
     rows_in,
@@ -281,6 +282,20 @@ async def test_attachment_without_its_file_or_with_another_is_told(data: Path, u
         async with target.reached(StoreAddress(url)) as new:
             assert differing(await move(old, new, Unwatched())) == []
         assert (old.missing, old.damaged) == ({first.name}, {second.name})
+
+
+async def test_attachment_that_is_being_forgotten_is_not_missed(data: Path, url: str) -> None:
+    """A round was stopped between its file and its row."""
+    forgotten = await leave_rows_without_files(data)
+    with source.opened(data, {}, "test") as old:
+        async with target.reached(StoreAddress(url)) as new:
+            assert differing(await move(old, new, Unwatched())) == []
+        assert old.missing == set()
+    async with on_postgres(data, url) as store:
+        blobs = store.of(USER).blobs
+        blob = await blobs.put_bytes(LARGE, "text/plain")
+        assert blob.id in forgotten
+        assert await blobs.read_bytes(blob.id) == LARGE
 
 
 async def test_move_that_was_broken_off_between_migrations_goes_on(

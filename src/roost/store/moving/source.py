@@ -21,7 +21,7 @@ from roost.store.sqlite.swap import database_of, finish
 
 _COUNT_PIECES = f"""
 SELECT coalesce(sum((size + {CHUNK} - 1) / {CHUNK}), 0)
-FROM (SELECT max(size) AS size FROM blobs GROUP BY id)
+FROM (SELECT max(size) AS size FROM blobs WHERE used_at >= 0 GROUP BY id)
 """  # noqa: S608 (a number of ours)
 
 
@@ -69,7 +69,9 @@ class Source:
                 yield row
 
     def _pieces(self) -> Iterator[Row]:
-        for (blob,) in self._connection.rows("SELECT DISTINCT id FROM blobs ORDER BY id"):
+        """Not of those that are being forgotten: their files may be gone before their rows."""
+        sql = "SELECT DISTINCT id FROM blobs WHERE used_at >= 0 ORDER BY id"
+        for (blob,) in self._connection.rows(sql):
             try:
                 yield from self._pieces_of(str(blob))
             except FileNotFoundError:

@@ -122,7 +122,8 @@ def _copy_database(source: Path, target: Path) -> tuple[int, list[str]]:
         copied = connect_reader(target)
         try:
             count = len(copied.rows("SELECT 1 FROM sessions WHERE deleted_at IS NULL"))
-            blobs = copied.rows("SELECT DISTINCT id FROM blobs ORDER BY id")
+            # Of those that are being forgotten the files may be gone before the rows.
+            blobs = copied.rows("SELECT DISTINCT id FROM blobs WHERE used_at >= 0 ORDER BY id")
         finally:
             copied.close()
     return count, [str(blob) for (blob,) in blobs]

@@ -222,6 +222,26 @@ async def test_two_pages_far_apart_cost_only_their_own_rows(data: Path) -> None:
     assert 0 < len(before) - len(rows_of(data)["messages"]) < 20
 
 
+@pytest.mark.parametrize("table", ["events", "settings"])
+async def test_damaged_page_costs_no_row_but_its_own(data: Path, table: str) -> None:
+    """Rows before it and after it are read, with a number of their own and without."""
+    connection = Connection(str(data / DATABASE))
+    connection.rows(
+        "INSERT INTO settings SELECT '', 'about ' || id, printf('%.*c', 200, '1'), 0 FROM messages"
+    )
+    connection.close()
+    before = len(rows_of(data)[table])
+    leaf = pages(data, table)[3]
+    connection = Connection(str(data / DATABASE))
+    ((cells,),) = connection.rows("SELECT ncell FROM dbstat WHERE pageno = ?", (leaf,))
+    connection.close()
+    scribble(data, leaf)
+    result = await repaired(data)
+    assert isinstance(cells, int)
+    assert cells > 10
+    assert result.kept[table] == before - cells
+
+
 def in_an_index_of(folder: Path, table: str) -> int:
     """A page of the longest index of a table."""
     connection = Connection(str(folder / DATABASE))

@@ -49,20 +49,24 @@ class Checkpointer:
     def _run(self) -> None:
         while not self._closed:
             self._wake.wait()
-            if not self._closed:
-                self._pass()
-            # What was told meanwhile did not know how much is moved by now.
+            passed = not self._closed and self._pass()
+            # What was told meanwhile did not know how much is moved by now. Not after it is said to
+            # have passed: whoever hears that may want it to go on.
             self._wake.clear()
+            if passed:
+                self._passed = True
         self._connection.close()
 
-    def _pass(self) -> None:
+    def _pass(self) -> bool:
+        """Whether it came to its end."""
         try:
             self._moved = move(self._connection)
-            self._passed = True
+            return True
         except apsw.BusyError:
-            pass  # the writer is emptying it itself
+            return False  # the writer is emptying it itself
         except apsw.Error:
             log.warning("moving the write-ahead log failed; it will be tried again", exc_info=True)
+            return False
 
 
 def move(connection: apsw.Connection) -> int:

@@ -2,13 +2,17 @@
 
 import asyncio
 import itertools
+import sys
 import threading
 from pathlib import Path
 
 from roost.store.folder import DATABASE
 from roost.store.operations import Operation, query
+from roost.store.sqlite.checkpointer import EVERY, FEW, Checkpointer
+from roost.store.sqlite.connect import connect_writer
 from roost.store.sqlite.writer import LOG_LIMIT
 from tests.faults.engines import DEADLINE, engine_in, put
+from tests.store_driver import eventually
 
 MB = 1 << 20
 
@@ -60,6 +64,47 @@ async def test_log_begins_anew_beside_those_who_always_write(tmp_path: Path) -> 
 
         await asyncio.gather(*[write_on(f"{n}") for n in range(32)])
     assert max(longest) < LOG_LIMIT
+
+
+async def test_log_that_grew_much_while_it_was_moved_is_moved_on(tmp_path: Path) -> None:
+    """At once, not when it has grown by as much again: what is left for the writer is little."""
+    path = tmp_path / DATABASE
+    connection = connect_writer(path)
+    connection.set_wal_hook(None)
+    connection.rows("CREATE TABLE words (word TEXT)")
+    checkpointer = Checkpointer(path)
+
+    def write(pages: int) -> int:
+        connection.rows("INSERT INTO words VALUES (zeroblob(?))", (pages * 4096,))
+        return frames_in(tmp_path)
+
+    async def is_moved(length: int) -> bool:
+        return moved_in(tmp_path) == length
+
+    async def is_moved_on(length: int) -> bool:
+        checkpointer.committed(length)
+        return moved_in(tmp_path) == length
+
+    length = write(100)
+    checkpointer.committed(EVERY)
+    await eventually(lambda: is_moved(length))
+    longer = write(2 * FEW + 100)
+    assert length + FEW < longer < length + EVERY
+    await eventually(lambda: is_moved_on(longer))
+    checkpointer.close()
+    connection.close()
+
+
+def frames_in(folder: Path) -> int:
+    """The pages of a log that has not begun anew."""
+    return ((folder / f"{DATABASE}-wal").stat().st_size - 32) // (4096 + 24)
+
+
+def moved_in(folder: Path) -> int:
+    """How many of them have been moved, as SQLite notes it beside the log."""
+    with (folder / f"{DATABASE}-shm").open("rb") as file:
+        file.seek(96)
+        return int.from_bytes(file.read(4), sys.byteorder)
 
 
 async def test_log_shrinks_again_once_a_long_read_has_ended(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from roost.core.clock import SystemClock
+from roost.core.compaction import Compaction, Replacement
 from roost.core.ids import SessionId, ToolCallId, new_message_id
 from roost.core.messages import Draft, Message, TextPart, ToolResultPart
 from roost.core.turns import Step
@@ -16,7 +17,7 @@ from roost.testing.models import ModelServer, call, say
 from roost.tools.base import ToolContext
 from tests.engine import ASKS, Engine, FunctionTool, started
 from tests.faults.recount import recount
-from tests.store_driver import Driver, Run, open_any
+from tests.store_driver import Driver, Run, new_turn, open_any
 
 RESULT_LOST = TextPart(
     "The result of this was lost when the store was damaged. Check before doing it again."
@@ -116,6 +117,113 @@ async def test_result_whose_call_is_lost_is_a_note(data: Path) -> None:
     found = await live(data, ada, run.session)
     assert [message.id for message in found] == [before[0].id, before[2].id, before[3].id]
     assert (found[1].role, found[1].parts) == ("note", (CALL_LOST, TextPart("found")))
+
+
+async def restored(
+    folder: Path, ada: Driver, session: SessionId
+) -> tuple[list[Message], list[Message]]:
+    """The history before and after its last rewrite is taken back."""
+    store = await open_any(folder, FakeClock())
+    try:
+        again = Driver(store, ada.user)
+        before, lease = await again.live(session), await again.claim(session)
+        await again.history.restore(session, lease.token)
+        return before, await again.live(session)
+    finally:
+        await store.close()
+
+
+@pytest.mark.contract("D4")
+async def test_result_lost_in_a_past_that_can_be_brought_back_gets_a_stand_in(data: Path) -> None:
+    store = await open_any(data, FakeClock())
+    ada = await Driver.of(store, "Ada", "admin")
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await answer(ada, run, call)
+    await ada.end(run, "There")
+    await ada.compact(run.session)
+    await store.close()
+    lose(data, "tool")
+    assert lost_by(data) == [ANSWERED]
+    _, (_, asked, told, *_) = await restored(data, ada, run.session)
+    assert told.parts == (ToolResultPart(call, (RESULT_LOST,), error=True),)
+    assert (told.role, told.turn, told.position) == ("tool", run.turn, asked.position + 1)
+
+
+@pytest.mark.contract("D4")
+async def test_result_lost_that_was_cut_down_since_gets_a_stand_in_in_the_past(data: Path) -> None:
+    """At its place stands what it was cut down to, and answers the call until that is undone."""
+    store = await open_any(data, FakeClock())
+    ada = await Driver.of(store, "Ada", "admin")
+    run = await ada.run()
+    call = (await ada.call_tool(run)).call
+    await answer(ada, run, call)
+    await ada.end(run, "There")
+    result = (await ada.live(run.session))[2]
+    short = Draft(new_message_id(), "tool", (ToolResultPart(call, (TextPart("cut"),)),))
+    pruning = Compaction(
+        epoch=0,
+        replaced=(result.id,),
+        replacements=(Replacement(result.id, short),),
+        trigger="turn",
+    )
+    lease = await ada.claim(run.session)
+    await ada.history.compact(run.session, lease.token, pruning)
+    await store.close()
+    lose(data, "tool")
+    assert lost_by(data) == [ANSWERED]
+    before, after = await restored(data, ada, run.session)
+    assert [message.parts for message in before[2:3]] == [short.parts]
+    assert after[2].parts == (ToolResultPart(call, (RESULT_LOST,), error=True),)
+    assert len(before) == len(after) == 4
+
+
+@pytest.mark.contract("D4")
+async def test_result_in_the_past_whose_call_is_lost_is_a_note(data: Path) -> None:
+    store = await open_any(data, FakeClock())
+    ada = await Driver.of(store, "Ada", "admin")
+    run = await ada.run()
+    await answer(ada, run, (await ada.call_tool(run)).call)
+    await ada.end(run, "There")
+    lease = await ada.claim(run.session)
+    await ada.history.clear(run.session, lease.token)
+    await store.close()
+    lose(data, "assistant")
+    assert lost_by(data) == [TOLD]
+    before, after = await restored(data, ada, run.session)
+    assert before == []
+    assert [message.role for message in after] == ["user", "note", "assistant"]
+
+
+async def test_histories_that_were_rewritten_in_every_way_have_lost_nothing(data: Path) -> None:
+    store = await open_any(data, FakeClock())
+    ada = await Driver.of(store, "Ada", "admin")
+    session = await ada.session()
+
+    async def ask() -> Run:
+        run = await ada.run(session)
+        await answer(ada, run, (await ada.call_tool(run)).call)
+        await ada.end(run, "There")
+        return run
+
+    async def restore() -> None:
+        lease = await ada.claim(session)
+        await ada.history.restore(session, lease.token)
+
+    for _ in range(2):
+        await ask()
+        await ada.compact(session)
+        run = await ask()
+        await ada.history.undo(session, run.token, run.turn)
+        await restore()
+        await ask()
+        await restore()  # of the compaction
+        run = await ask()
+        await ada.history.clear(session, run.token)
+    run = await ask()
+    await ada.history.edit(session, run.token, run.turn, new_turn("Other words"))
+    await store.close()
+    assert repair(data, "0").lost == []
 
 
 async def test_call_that_a_turn_has_yet_to_answer_is_left_to_it(data: Path) -> None:

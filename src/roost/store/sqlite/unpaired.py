@@ -10,7 +10,7 @@ from roost.core.messages import Message, Part, TextPart, ToolCallPart, ToolResul
 from roost.store.operations import Operation, Row, Rows, every, one, query
 from roost.store.pairs import stand_in, unanswered
 from roost.store.rows import messages_of
-from roost.store.writes import Placed, insert
+from roost.store.writes import Placed
 
 _RESULT_LOST = (
     "The result of this was lost when the store was damaged. Check before doing it again."
@@ -23,12 +23,17 @@ class _Session(msgspec.Struct, frozen=True, array_like=True):
     user: UserId
 
 
+class _Rewrite(msgspec.Struct, frozen=True, array_like=True):
+    epoch: int
+
+
 class _Call(msgspec.Struct, frozen=True, array_like=True):
     id: ToolCallId
 
 
 def pair_calls() -> Operation[list[str]]:
-    """What was lost of the live histories, in words."""
+    """What was lost of the histories, in words: of the live ones, and of those before they were
+    rewritten, the latest first. A rewrite can be taken back."""
     results = requests = given_up = 0
     for session in every((yield query("sessions_to_pair")), _Session):
         history = _readable((yield query("live_messages", session=session.id, after=0)))
@@ -38,6 +43,11 @@ def pair_calls() -> Operation[list[str]]:
         results += yield from _answer(session, history, under_way)
         requests += yield from _tell(history, asked)
         given_up += yield from _give_up(session, under_way - asked)
+        for rewrite in every((yield query("rewrites_to_pair", session=session.id)), _Rewrite):
+            rows = yield query("messages_before", session=session.id, epoch=rewrite.epoch)
+            history = _readable(rows)
+            results += yield from _answer(session, history, under_way, gone=rewrite.epoch)
+            requests += yield from _tell(history, _asked(history))
     found = (
         (results, "what came of {}; with a stand-in for each"),
         (requests, "what asked for {}; what came of it is a note now"),
@@ -67,10 +77,14 @@ def _asked(history: Sequence[Message]) -> set[ToolCallId]:
 
 
 def _answer(
-    session: _Session, history: Sequence[Message], under_way: Collection[ToolCallId]
+    session: _Session,
+    history: Sequence[Message],
+    under_way: Collection[ToolCallId],
+    *,
+    gone: int | None = None,
 ) -> Operation[int]:
-    """Put an error where a result was lost, as if it had been written with the call. What a turn
-    has yet to answer is left to it."""
+    """Put an error where a result was lost, as if it had been written with the call, and had left
+    the history by the rewrite. What a turn has yet to answer is left to it."""
     count = 0
     for each in unanswered(history):
         calls = [call for call in each.calls if call not in under_way]
@@ -78,14 +92,18 @@ def _answer(
             continue
         rows = yield query("find_message", message=each.message.id, user=session.user)
         there = one(rows, Placed)
-        yield from insert(
-            session.user,
-            session.id,
-            there.revision,
-            there.born,
-            each.place,
-            each.message.turn,
-            stand_in(dict.fromkeys(calls, _RESULT_LOST)),
+        message = stand_in(dict.fromkeys(calls, _RESULT_LOST))
+        yield query(
+            "insert_stand_in",
+            message=message.id,
+            session=session.id,
+            position=each.place,
+            revision=there.revision,
+            born=there.born,
+            gone=gone,
+            turn=each.message.turn,
+            role=message.role,
+            parts=encode_parts(message.parts),
         )
         yield from _end_calls(session, calls)
         count += len(calls)

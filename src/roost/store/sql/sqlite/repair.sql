@@ -89,6 +89,25 @@ SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id
 WHERE c.session_id = :session AND t.state IN ('running', 'waiting')
   AND (c.state IN ('requested', 'waiting', 'running') OR c.result IS NOT NULL);
 
+-- All that an epoch took out of the history may be lost, or what is known of the epoch.
+-- name: rewrites_to_pair
+SELECT epoch FROM epochs WHERE session_id = :session
+UNION
+SELECT gone FROM message_rows WHERE session_id = :session AND gone IS NOT NULL
+ORDER BY epoch DESC;
+
+-- The history that an epoch rewrote.
+-- name: messages_before
+SELECT id, role, parts, turn_id, partial, position, born, gone, created_at, pinned
+FROM message_rows
+WHERE session_id = :session AND born < :epoch AND coalesce(gone, :epoch) >= :epoch
+ORDER BY position, born;
+
+-- name: insert_stand_in
+INSERT INTO messages (id, session_number, position, revision, born, gone, turn_id, role, parts, created_at)
+VALUES (:message, (SELECT number FROM sessions WHERE id = :session), :position, :revision, :born, :gone,
+    :turn, :role, :parts, :now);
+
 -- name: end_calls
 UPDATE tool_calls
 SET state = CASE WHEN state = 'running' THEN 'unknown' WHEN state IN ('requested', 'waiting') THEN 'cancelled'

@@ -119,6 +119,27 @@ async def test_result_whose_call_is_lost_is_a_note(data: Path) -> None:
     assert (found[1].role, found[1].parts) == ("note", (CALL_LOST, TextPart("found")))
 
 
+@pytest.mark.contract("D4")
+async def test_call_after_which_others_spoke_at_once_gets_room_for_its_result(data: Path) -> None:
+    """As in a session that was imported by a Roost that answered no calls, and went on."""
+    store = await open_any(data, FakeClock())
+    ada = await Driver.of(store, "Ada", "admin")
+    session = await ada.session()
+    calls: list[ToolCallId] = []
+    for _ in range(2):
+        run = await ada.run(session)
+        calls.append((await ada.call_tool(run)).call)
+        await ada.end(run, "There")
+    await store.close()
+    assert repair(data, "0").lost == ["what came of 2 tool calls; with a stand-in for each"]
+    found = await live(data, ada, session)
+    assert [message.role for message in found] == ["user", "assistant", "tool", "assistant"] * 2
+    assert [message.position for message in found] == list(range(1, 9))
+    assert found[6].parts == (ToolResultPart(calls[1], (RESULT_LOST,), error=True),)
+    assert recount(data, logs=False) == []
+    assert repair(data, "0").lost == []
+
+
 async def restored(
     folder: Path, ada: Driver, session: SessionId
 ) -> tuple[list[Message], list[Message]]:
@@ -249,7 +270,7 @@ async def test_message_that_makes_no_sense_stands_in_nobodys_way(data: Path) -> 
     connection = Connection(str(data / DATABASE))
     connection.rows("""UPDATE messages SET parts = '{"kind": 7}' WHERE position = 3""")
     connection.close()
-    assert repair(data, "0").lost == []
+    assert repair(data, "0").lost == [ANSWERED]
     assert check(data) == []
 
 

@@ -12,7 +12,7 @@ from roost.core.messages import Message, decode_parts
 from roost.core.sessions import Session
 from roost.store.document import Document, ExportedSession, Unpacked, renamed
 from roost.store.operations import Engine, Operation, maybe, one, query, reading, writing
-from roost.store.pairs import Unanswered, stand_in, unanswered
+from roost.store.pairs import Unanswered, make_room, stand_in, unanswered
 from roost.store.sessions import load_session
 from roost.store.writes import ROW, SLICE, insert, name_stored_blobs, record
 
@@ -177,9 +177,14 @@ class Imports:
         """Nothing goes on by itself after an import, so nobody else would."""
         session, head = document.session, document.session.head
         not_run = {call.id for call in document.tool_calls if call.state in _NEVER_RAN}
-        for each in lone:
-            if each.place is None:
-                continue
+        for each in reversed(
+            lone
+        ):  # what makes room for one leaves those before it in their places
+            if each.is_free:
+                head = max(head, each.place)
+            else:
+                yield from make_room(session.id, each.place)
+                head += 1
             words: dict[ToolCallId, str] = {
                 call: _NOT_RUN if call in not_run else _UNKNOWN for call in each.calls
             }
@@ -192,7 +197,6 @@ class Imports:
                 each.message.turn,
                 stand_in(words),
             )
-            head = max(head, each.place)
         yield query("set_head", session=session.id, head=head)
 
     def _insert_session(self, session: ExportedSession, mark: str) -> Operation[None]:

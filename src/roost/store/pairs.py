@@ -4,17 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from roost.core.ids import ToolCallId, new_message_id
+from roost.core.ids import SessionId, ToolCallId, new_message_id
 from roost.core.messages import Draft, Message, TextPart, ToolCallPart, ToolResultPart
+from roost.store.operations import Operation, query
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """A message whose `calls` have no result in its history. What answers them can stand at
-    `place`; None if others speak right after it."""
+    """A message whose `calls` have no result in its history. What answers them is to stand at
+    `place`, which is not free if others speak right after it."""
 
     message: Message
     calls: tuple[ToolCallId, ...]
-    place: int | None
+    place: int
+    is_free: bool
 
 
 def unanswered(history: Sequence[Message]) -> list[Unanswered]:
@@ -29,19 +31,25 @@ def unanswered(history: Sequence[Message]) -> list[Unanswered]:
     for at, message in enumerate(history):
         calls = [part.call for part in message.parts if isinstance(part, ToolCallPart)]
         if missing := tuple([call for call in calls if call not in answered]):
-            found.append(Unanswered(message, missing, _place_after(history, at)))
+            found.append(Unanswered(message, missing, *_place_after(history, at)))
     return found
 
 
-def _place_after(history: Sequence[Message], at: int) -> int | None:
+def _place_after(history: Sequence[Message], at: int) -> tuple[int, bool]:
     place = history[at].position + 1
     for later in history[at + 1 :]:
         if later.position > place:
             break
         if later.role != "tool":
-            return None
+            return place, False
         place += 1
-    return place
+    return place, True
+
+
+def make_room(session: SessionId, place: int) -> Operation[None]:
+    """Have all that stands there, and after it, stand one further."""
+    yield query("move_messages_on", session=session, position=place)
+    yield query("move_turns_on", session=session, position=place)
 
 
 def stand_in(words: Mapping[ToolCallId, str]) -> Draft:

@@ -85,6 +85,30 @@ async def test_result_of_an_import_stands_right_after_the_call(ada: Driver, bob:
     assert session.head == 4
 
 
+async def test_import_of_what_went_on_without_results_makes_room_for_them(
+    ada: Driver, bob: Driver
+) -> None:
+    """As an export of a session that an older Roost had imported."""
+    session = await ada.session()
+    calls: list[ToolCallId] = []
+    for _ in range(2):
+        run = await ada.run(session)
+        calls.append((await ada.call_tool(run)).call)
+        await ada.end(run, "Done")
+    imported = (await bob.transfer.load(await ada.transfer.export(session))).session
+    live = await bob.live(imported.id)
+    assert [message.role for message in live] == ["user", "assistant", "tool", "assistant"] * 2
+    assert [message.position for message in live] == list(range(1, 9))
+    assert imported.head == imported.counters.messages == 8
+    results = [part for message in live for part in message.parts if message.role == "tool"]
+    assert [part.call for part in results if isinstance(part, ToolResultPart)] == calls
+    first, second = await bob.turns.of(imported.id)
+    lease = await bob.claim(imported.id)
+    await bob.history.undo(imported.id, lease.token, second.id)
+    assert {message.turn for message in await bob.live(imported.id)} == {first.id}
+    assert (await bob.sessions.get(imported.id)).counters.turns == 1
+
+
 async def test_import_with_an_open_call_is_the_same_the_second_time(
     ada: Driver, bob: Driver
 ) -> None:

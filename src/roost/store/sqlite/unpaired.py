@@ -8,7 +8,7 @@ from roost.core.amounts import amount
 from roost.core.ids import SessionId, ToolCallId, UserId
 from roost.core.messages import Message, Part, TextPart, ToolCallPart, ToolResultPart, encode_parts
 from roost.store.operations import Operation, Row, Rows, every, one, query
-from roost.store.pairs import stand_in, unanswered
+from roost.store.pairs import make_room, stand_in, unanswered
 from roost.store.rows import messages_of
 from roost.store.writes import Placed
 
@@ -86,10 +86,12 @@ def _answer(
     """Put an error where a result was lost, as if it had been written with the call, and had left
     the history by the rewrite. What a turn has yet to answer is left to it."""
     count = 0
-    for each in unanswered(history):
+    for each in reversed(unanswered(history)):
         calls = [call for call in each.calls if call not in under_way]
-        if not calls or each.place is None:
+        if not calls:
             continue
+        if not each.is_free:  # as after an import by a Roost that answered none
+            yield from make_room(session.id, each.place)
         rows = yield query("find_message", message=each.message.id, user=session.user)
         there = one(rows, Placed)
         message = stand_in(dict.fromkeys(calls, _RESULT_LOST))

@@ -75,3 +75,10 @@ SELECT (SELECT count(*) FROM message_rows WHERE session_id = :session),
 
 -- name: publish_unseen
 UPDATE sessions SET deleted_at = NULL, signature = :signature WHERE id = :session;
+
+-- name: move_messages_on
+UPDATE messages SET position = position + 1
+WHERE seq IN (SELECT seq FROM message_rows WHERE session_id = :session AND position >= :position);
+
+-- name: move_turns_on
+UPDATE turns SET start = start + 1 WHERE session_id = :session AND start >= :position;

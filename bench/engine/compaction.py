@@ -80,7 +80,9 @@ async def _compacting(rig: Rig, session: SessionId) -> Figure:
     compactor = rig.parts.builder.compactor(target)
 
     async def compact(request: Request, epoch: int, size: Size) -> None:
-        compaction = await compactor.make(request, epoch, trigger="turn", spent=[], measured=size)
+        compaction = await compactor.make(
+            request, epoch, trigger="turn", began=lambda: None, spent=[], measured=size
+        )
         assert compaction is not None
         assert not compaction.usage, "a model was asked"
         async with rig.parts.turns.held(session) as lease:

@@ -23,7 +23,7 @@ from roost.core.turns import TurnEnd
 from roost.llm.render import note
 from roost.runtime.journal import TurnJournal
 from roost.store.search import SearchFilter
-from roost.store.sessions import Sessions
+from roost.store.sessions import SessionPatch, Sessions
 from roost.store.writes import Written
 from roost.testing.models import ModelRequest, ModelServer, Reply, call, fail, finish, say, stall
 from tests.engine import Engine, FunctionTool, config_for, eventually, started
@@ -512,8 +512,14 @@ async def test_message_pinned_while_a_compaction_is_made_stays(
 async def test_short_conversation_has_nothing_to_gain(engine: Engine, server: ModelServer) -> None:
     session = await engine.session()
     await engine.say(session, "Hello")
-    assert await engine.account.history.compact(session) is None
+    await engine.say(session, "Hello again")
+    async with engine.account.watch(session) as events:
+        await anext(events)
+        assert await engine.account.history.compact(session) is None
+        await engine.account.update(session, SessionPatch(title="Hellos"))
+        assert isinstance(await anext(events), Changed), "nobody is told that room is made"
     assert await epoch(engine, session) == 0
+    assert all(request.model != "small" for request in server.requests)
 
 
 async def test_whoever_watches_is_told_what_is_being_done(engine: Engine) -> None:

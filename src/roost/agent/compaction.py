@@ -7,7 +7,7 @@ import msgspec
 import structlog
 
 from roost.agent.model import Model
-from roost.agent.reduction import length_of, listed, plan, transcript
+from roost.agent.reduction import Plan, length_of, listed, plan, transcript
 from roost.core.compaction import Compaction, Replacement, Trigger
 from roost.core.errors import ModelError, SummaryFailed
 from roost.core.ids import new_message_id
@@ -26,9 +26,13 @@ nothing to gain, less."""
 SUMMARY = 0.1
 """How much of it a summary may take."""
 UNKNOWN_WINDOW = 32_000
+LEAST = 256
+"""Tokens: a summary may always take that many, so that one of less gains nothing."""
 SECONDS = 120.0
 PIECE = 6_000
 """Characters of one message that whoever sums up gets to see."""
+
+MAKING_ROOM = "Making room in a long conversation."
 
 _ASK = """\
 You sum up the older part of a conversation between a user and an assistant with tools, so that the
@@ -86,13 +90,15 @@ class Compactor:
         epoch: int,
         *,
         trigger: Trigger,
+        began: Callable[[], None],
         spent: list[Usage],
         focus: str | None = None,
         measured: Size | None = None,
     ) -> Compaction | None:
-        """A compaction of a request's messages, or None if there is nothing to gain. `measured` is
-        the size of all of them, if it is known. What models used goes into `spent` as well, so that
-        it is known whatever comes of it."""
+        """A compaction of a request's messages, or None if there is nothing to gain. `began` is
+        called once there seems to be something. `measured` is the size of all of them, if it is
+        known. What models used goes into `spent` as well, so that it is known whatever comes of
+        it."""
         used = self._used(request, measured)
         fixed = self._used(msgspec.structs.replace(request, messages=()))
         size = _by_length(used - fixed, request.messages)
@@ -100,16 +106,24 @@ class Compactor:
         if trigger == "overflow":
             window = min(window, used)  # whatever was believed of it, this was too much
         target = window * TARGET
-        if trigger in ("person", "idle"):
+        in_need = trigger in ("turn", "overflow")
+        if not in_need:
             target = min(target, used / 2)
-        strict = trigger in ("person", "idle") and self.asks
         for tail in TAILS:
-            made = await self._attempt(
-                request,
+            found = plan(
+                request.messages,
                 size,
-                strict=strict,
                 excess=round(used - target),
                 tail=round(window * tail),
+                keep_first=tail > 0,
+            )
+            if not _is_worth_it(found, size, 1 if in_need else LEAST):
+                continue
+            began()
+            made = await self._attempt(
+                found,
+                size,
+                strict=not in_need and self.asks,
                 longest=round(window * SUMMARY),
                 focus=focus,
                 spent=spent,
@@ -131,23 +145,17 @@ class Compactor:
 
     async def _attempt(
         self,
-        request: Request,
+        found: Plan,
         size: Callable[[Message], int],
         *,
         strict: bool,
-        excess: int,
-        tail: int,
         longest: int,
         focus: str | None,
         spent: list[Usage],
     ) -> Compaction | None:
         """`strict` is without a list in place of a summary: nobody is in need of room."""
-        keep_first = tail > 0
-        found = plan(request.messages, size, excess=excess, tail=tail, keep_first=keep_first)
         if found.pruned:
             return _compaction([Replacement(m.id, _anew(m)) for m in found.pruned], found.pruned)
-        if not found.middle:
-            return None
         most = sum([size(message) for message in found.middle])
         summary = await self._summary(found.middle, min(longest, most), focus, spent)
         if strict and not summary:
@@ -207,7 +215,7 @@ class Compactor:
             model=self._small.target.model,
             system=system,
             messages=(Message(new_message_id(), "user", (TextPart(text),)),),
-            max_output_tokens=max(longest, 256),
+            max_output_tokens=max(longest, LEAST),
             effort="off",
         )
         async with self._small.client.stream(request) as events:
@@ -235,6 +243,10 @@ def _by_length(tokens: int, messages: Sequence[Message]) -> Callable[[Message], 
     length = sum([length_of(message) for message in messages])
     rate = tokens / length if length else 1.0
     return lambda message: round(length_of(message) * rate)
+
+
+def _is_worth_it(found: Plan, size: Callable[[Message], int], least: int) -> bool:
+    return bool(found.pruned) or sum([size(message) for message in found.middle]) >= least
 
 
 def _compaction(replacements: Sequence[Replacement], replaced: Sequence[Message]) -> Compaction:

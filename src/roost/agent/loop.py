@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import structlog
 
 from roost.agent.budget import Budget
-from roost.agent.compaction import Compactor
+from roost.agent.compaction import MAKING_ROOM, Compactor
 from roost.agent.execution import Execution, Guard
 from roost.agent.journal import Journal
 from roost.agent.model import Model
@@ -208,7 +209,6 @@ class Agent:
         self, request: Request, journal: Journal, budget: Budget, trigger: Trigger
     ) -> Request | None:
         """Compact the history between two steps (B5); None if that gained nothing."""
-        journal.emit(NoticeDelta("Making room in a long conversation."))
         spent: list[Usage] = []
         try:
             made = await self._compact(request, journal, trigger, spent)
@@ -232,7 +232,12 @@ class Agent:
         """`spent` is what was used for nothing."""
         assert self.position is not None, "a turn that runs knows its history"
         made = await self._compactor.make(
-            request, self.position.epoch, trigger=trigger, spent=spent, measured=self.size
+            request,
+            self.position.epoch,
+            trigger=trigger,
+            began=partial(journal.emit, NoticeDelta(MAKING_ROOM)),
+            spent=spent,
+            measured=self.size,
         )
         if made is None:
             return None

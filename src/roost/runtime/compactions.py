@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 import structlog
 
+from roost.agent.compaction import MAKING_ROOM
 from roost.agent.prompt import thaw_tools
 from roost.core.clock import Clock
 from roost.core.compaction import Compaction, Trigger
@@ -137,11 +138,11 @@ class Compactions:
             compactor = self._builder.compactor(target)
             if compactor.asks:
                 await check_limits(mine, found.session, self._limits)
-            self._hub.notice(session, "Making room in a long conversation.")
+            began = partial(self._hub.notice, session, MAKING_ROOM)
             spent: list[Usage] = []
             try:
                 made = await compactor.make(
-                    request, epoch, trigger=trigger, focus=focus, spent=spent
+                    request, epoch, trigger=trigger, began=began, focus=focus, spent=spent
                 )
                 if made is None:
                     return None

@@ -225,7 +225,9 @@ class Providers:
         if self.chosen.default is not None:
             return self._configured_target(self.chosen.default, "models.default")
         for provider in self:
-            if provider.name != LOCAL and self._is_ready(provider):
+            # One that was added may never have answered: it is asked once it is chosen.
+            added = self.origin(provider.name) == "api"
+            if provider.name != LOCAL and not added and self._is_ready(provider):
                 return self._target(provider, "")
         return self._target(self._providers[LOCAL], "")
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from roost.core.config import ProviderConfig
@@ -234,6 +235,13 @@ def test_added_providers_come_after_the_configured_ones() -> None:
     ]
     assert known.key("roost") == Key("sk-roost")
     assert str(known.default()) == "roost/wren"
+
+
+def test_added_provider_is_the_default_only_once_it_is_chosen() -> None:
+    unchosen = msgspec.structs.replace(ADDED, chosen=Chosen())
+    assert str(providers().extended(unchosen).default()).startswith("local/")
+    assert str(providers(environ=OPENAI).extended(unchosen).default()).startswith("openai/")
+    assert str(providers().extended(ADDED).default()) == "roost/wren"
 
 
 def test_configuration_goes_before_what_is_added() -> None:

@@ -60,6 +60,8 @@ async def test_memory_begins_with_the_first_model_that_can_learn(
 ) -> None:
     assert engine.parts.builder.is_tiny()
     await engine.parts.catalogue.put("nest", nest(server), KEY)
+    assert engine.parts.builder.is_tiny(), "nobody has chosen it, or seen it answer"
+    await engine.parts.catalogue.choose({"default": "nest/heron"})
     assert not engine.parts.builder.is_tiny()
     session = await engine.session()
     await engine.say(session)

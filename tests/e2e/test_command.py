@@ -26,7 +26,7 @@ async def test_help_lists_the_commands(roost: Roost) -> None:
         (["docter"], "Did you mean `roost doctor`?"),
         (["backup", "here", "there"], "'there' is one word too many."),
         (["run", "--prot", "1"], "Did you mean --port?"),
-        (["run", "--port"], "--port requires an argument"),
+        (["run", "--port"], "--port needs a value."),
         (["doctor", "--config", "missing.toml"], "There is no configuration file"),
     ],
 )

@@ -1,13 +1,12 @@
 """The commands, and what a person sees when one of them fails."""
 
-import difflib
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import structlog
-from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Parameter
 
 from roost import __version__
 from roost.cli import terminal
@@ -26,6 +25,7 @@ from roost.cli.memory import (
     showing,
 )
 from roost.cli.migrate import migrate_store
+from roost.cli.mistakes import explain
 from roost.cli.models import list_models
 from roost.cli.reach import work_on
 from roost.cli.run import run_server
@@ -238,7 +238,7 @@ def invoke(arguments: list[str]) -> int:
         arm_from_environment(os.environ)
         return _call(arguments)
     except CycloptsError as error:
-        return _fail(_explain(error), 2)
+        return _fail(explain(error, [*app]), 2)
     except (ConfigError, InvalidInput) as error:
         return _fail(str(error), 2)
     except RoostError as error:
@@ -260,20 +260,3 @@ def _call(arguments: list[str]) -> int:
 def _fail(message: str, code: int) -> int:
     terminal.err().print(message)
     return code
-
-
-def _explain(error: CycloptsError) -> str:
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        word = error.unused_tokens[0]
-        if not error.command_chain and word in [*app]:
-            return f"Options go after the whole command. `roost {word} --help` shows what there is."
-        close = difflib.get_close_matches(word, [*app], n=1)
-        hint = f" Did you mean `roost {close[0]}`?" if close else ""
-        return f"{word!r} is one word too many.{hint} {_help(error)}"
-    return f"{error} {_help(error)}"
-
-
-def _help(error: CycloptsError) -> str:
-    """Of the command that was meant, as far as it was understood."""
-    command = " ".join(["roost", *(error.command_chain or ()), "--help"])
-    return f"`{command}` shows what there is."

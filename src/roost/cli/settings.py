@@ -1,13 +1,13 @@
 """The flags that every command takes, and the configuration they end up in."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from cyclopts import Parameter
-from cyclopts.validators import Number
+from cyclopts import Parameter, Token
 
 from roost.core.config import Config
 from roost.core.errors import ConfigError
@@ -21,7 +21,14 @@ def flag(metavar: str, help: str) -> Parameter:
 
 def count(help: str) -> Parameter:
     """A flag that is a number from 1 on."""
-    return Parameter(metavar="NUMBER", help=help, validator=Number(gte=1))
+    return Parameter(metavar="NUMBER", help=help, converter=_counted)
+
+
+def _counted(_: object, tokens: Sequence[Token]) -> int:
+    """By hand: the parser takes 1.5 and 0x1f for whole numbers, and would round."""
+    if not re.fullmatch("0*[1-9][0-9]{0,17}", tokens[0].value, re.ASCII):
+        raise ValueError("a whole number from 1 on")
+    return int(tokens[0].value)
 
 
 @Parameter(name="*")

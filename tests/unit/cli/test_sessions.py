@@ -133,8 +133,8 @@ def test_export_comes_back_in_another_folder(desk: Desk, tmp_path: Path) -> None
         (("import",), "Name what is to be imported"),
         (("import", "nothing.json"), "nothing.json can't be read: no such file or directory."),
         (("search", " "), "Say what to look for"),
-        (("search", "owls", "--limit", "0"), "Must be >= 1."),
-        (("list", "--limit", "0"), "Must be >= 1."),
+        (("search", "owls", "--limit", "0"), "--limit is a whole number from 1 on, not '0'."),
+        (("list", "--limit", "0"), "--limit is a whole number from 1 on, not '0'."),
         (("rename", "ses_1", " "), "A title is a text of 1 to 500 characters."),
     ],
 )

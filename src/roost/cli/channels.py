@@ -87,7 +87,7 @@ def set_channel(
         known = await roost.switchboard.put(name, setup, given)
         out.print(f"{known.name} is set up. See how it is doing with roost channels.")
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 @channels.command

@@ -25,8 +25,9 @@ from roost.client.identities import Identities as AttachedIdentities
 from roost.client.place import Place, find
 from roost.core.clock import SystemClock
 from roost.core.config import Config
+from roost.core.errors import ConfigError
 from roost.core.keys import Key
-from roost.store.folder import Owner, holder
+from roost.store.folder import Owner, holder, is_begun
 from roost.wiring import Roost, resting, running
 
 _PATIENCE = 5.0
@@ -51,9 +52,15 @@ class Reached(NamedTuple):
 Work = Callable[[Reached, Console], Awaitable[None]]
 
 
-def work_on(settings: Settings, work: Work) -> None:
-    """What a command does, which need not know where."""
+def work_on(settings: Settings, work: Work, *, begins: bool = False) -> None:
+    """What a command does, which need not know where. Only one that `begins` something may be the
+    first in a folder: others would look at a Roost that nobody meant to have."""
     config, keys = configure(settings, quiet=True), read_keys(settings, os.environ)
+    if not begins and config.store is None and not is_begun(config.data):
+        raise ConfigError(
+            f"There is no Roost in {config.data}. Start one there with `roost run`, or name its "
+            "folder with --data."
+        )
     uvloop.run(_work_on(config, keys, work))
 
 

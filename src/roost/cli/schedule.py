@@ -72,7 +72,7 @@ def add(
         assert made.due_at is not None, "it has just been made"
         out.print(f"{made.id} runs next {minute(made.due_at)}.")
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 def _when(cron: str | None, at: str | None, every: str | None, zone: str | None) -> When:

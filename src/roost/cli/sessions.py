@@ -254,7 +254,7 @@ def import_sessions(*files: Path, settings: Settings = _NO_FLAGS) -> None:
             took = f"Imported {known}." if loaded.created else f"{known} was here already."
             out.print(took if len(documents) == 1 else f"{file}: {took}")
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 def _read(file: Path) -> bytes:

@@ -64,7 +64,7 @@ def create(
             out.print("Copy it now; it can't be shown again. Whoever has it acts for you.")
         out.print(made.secret.reveal())
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 @token.command

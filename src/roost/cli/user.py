@@ -74,7 +74,7 @@ def add(
             out.print(f"Added {made.name}. To sign in, once and within a day:")
         await _print_link(roost, made, out)
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 @user.command
@@ -84,7 +84,7 @@ def link(name: str | None = None, /, *, settings: Settings = _NO_FLAGS) -> None:
     async def work(roost: Reached, out: Console) -> None:
         await _print_link(roost, await person(roost.identities, name), out)
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 @user.command
@@ -97,7 +97,7 @@ def password(name: str | None = None, /, *, settings: Settings = _NO_FLAGS) -> N
         await roost.identities.people.set_password(found.id, given)
         out.print(f"The password of {found.name} is set. Whoever was signed in is not any more.")
 
-    work_on(settings, work)
+    work_on(settings, work, begins=True)
 
 
 @user.command

@@ -17,6 +17,8 @@ BLOBS = "blobs"
 WORKSPACES = "workspaces"
 KEY = "secret.key"
 _LOCK = "owner.lock"
+_OURS = {DATABASE, _LOCK, KEY}
+"""What no other program has in a folder of its own."""
 
 _PATIENCE = 1.0
 """Seconds for which a start waits for those who only look at the lock, or have died with it."""
@@ -66,10 +68,15 @@ def is_dangling(folder: Path) -> bool:
     return folder.is_symlink() and not folder.exists()
 
 
+def is_begun(folder: Path) -> bool:
+    """Whether a Roost has been in it, be it damaged."""
+    return any(is_there(folder / name) for name in _OURS)
+
+
 def is_foreign(folder: Path) -> bool:
     """Whether others have files in it: making it private would take it away from them."""
     names = {path.name for path in folder.iterdir()} - {"lost+found"}  # of a fresh file system
-    return bool(names) and names.isdisjoint({DATABASE, _LOCK, KEY})
+    return bool(names) and names.isdisjoint(_OURS)
 
 
 def closed_to_us(folder: Path) -> list[str]:

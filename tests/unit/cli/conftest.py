@@ -16,6 +16,15 @@ from tests.unit.cli.tools import Ask, Stubborn
 
 
 @pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A data folder that a Roost has been in, and has stored nothing yet."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "owner.lock").touch()
+    return folder
+
+
+@pytest.fixture
 async def server() -> AsyncGenerator[ModelServer]:
     async with ModelServer() as server:
         yield server

@@ -17,8 +17,8 @@ CODE = "K7QF-2MXA"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def desk(begun: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(begun, capsys)
 
 
 def offer_code(folder: Path) -> None:

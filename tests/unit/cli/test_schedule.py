@@ -8,8 +8,8 @@ from tests.unit.cli.test_user import Desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def desk(begun: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(begun, capsys)
 
 
 def make(desk: Desk, *flags: str) -> str:

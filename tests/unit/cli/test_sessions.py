@@ -37,8 +37,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def desk(begun: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(begun, capsys)
 
 
 async def _talked(folder: Path, number: int) -> list[SessionId]:

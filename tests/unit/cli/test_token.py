@@ -14,8 +14,8 @@ from tests.unit.cli.test_user import Desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def desk(begun: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(begun, capsys)
 
 
 def bearer(folder: Path, token: str) -> Principal | None:

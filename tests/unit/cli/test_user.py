@@ -34,8 +34,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+def desk(begun: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(begun, capsys)
 
 
 def sign_in(folder: Path, name: str | None, secret: str) -> SignedIn:

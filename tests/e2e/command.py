@@ -36,7 +36,8 @@ class Roost:
     def __init__(self, home: Path, *, python: str = sys.executable) -> None:
         self.home = home
         self._python = python
-        self.environ = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        path = f"{Path(python).parent}:{os.environ['PATH']}"
+        self.environ = {"HOME": str(home), "PATH": path}
 
     async def start(
         self, *arguments: str, ordinary: bool = False, stdin: int | None = None, stdout: int = PIPE

@@ -138,7 +138,7 @@ async def test_provider_without_its_key_is_explained(roost: Roost, server: Model
 @pytest.mark.parametrize("typed", ["", " \n"])
 async def test_no_question_is_a_mistake(roost: Roost, server: ModelServer, typed: str) -> None:
     configure(roost, server)
-    assert await roost("ask", typed=typed) == (2, "", 'Ask something: roost ask "..."\n')
+    assert await roost("ask", typed=typed) == (2, "", 'Ask something: `roost ask "..."`\n')
 
 
 @pytest.mark.parametrize(

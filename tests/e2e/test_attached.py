@@ -72,7 +72,7 @@ async def test_credential_is_for_this_user_alone_and_gone_after_the_stop(roost: 
         token = json.loads(file.read_text())["token"]
         assert TOKEN.fullmatch(token)
         listed = await roost("token", "list")
-        assert listed == (0, "There are no tokens. Make one with roost token create NAME.\n", "")
+        assert listed == (0, "There are no tokens. Make one with `roost token create NAME`.\n", "")
         stopped = await running.stop(signal.SIGTERM)
     assert not file.exists()
     assert "/api/users" in stopped.err

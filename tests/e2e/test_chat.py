@@ -100,7 +100,7 @@ async def test_failure_is_told_beside_the_output(roost: Roost, answers: Answers)
 
 @pytest.mark.parametrize("typed", ["", " \n"])
 async def test_nothing_to_say_is_a_mistake(roost: Roost, typed: str) -> None:
-    assert await roost("chat", typed=typed) == (2, "", 'Say something: roost chat "..."\n')
+    assert await roost("chat", typed=typed) == (2, "", 'Say something: `roost chat "..."`\n')
 
 
 @pytest.mark.parametrize("flags", [("--model", "zebra/x"), ("--session", "ses_nobody")])

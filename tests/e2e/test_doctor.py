@@ -68,7 +68,7 @@ async def test_what_is_bad_comes_with_advice_and_exit_code_1(roost: Roost) -> No
         "bad",
         f"{port} on 127.0.0.1 is taken by another program",
     )
-    assert "Choose another: roost run --port NUMBER." in examined.out
+    assert "Choose another: `roost run --port NUMBER`." in examined.out
     last = examined.out.splitlines()[-1]
     assert re.fullmatch(r"1 of \d+ checks failed. Until that is mended, Roost can't work.", last)
 

@@ -32,6 +32,7 @@ from roost.cli.run import run_server
 from roost.cli.schedule import schedule
 from roost.cli.sessions import sessions
 from roost.cli.settings import Settings, flag, read_keys
+from roost.cli.started import as_started
 from roost.cli.token import token
 from roost.cli.usage import Days, used_in
 from roost.cli.user import user
@@ -258,5 +259,5 @@ def _call(arguments: list[str]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    terminal.err().print(message)
+    terminal.err().print(as_started(message))
     return code

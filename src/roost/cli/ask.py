@@ -44,7 +44,7 @@ def ask(
 def _question(given: str | None) -> str:
     text = given if given is not None else "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
-        raise InvalidInput('Ask something: roost ask "..."')
+        raise InvalidInput('Ask something: `roost ask "..."`')
     return text
 
 

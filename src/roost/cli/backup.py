@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.filesize import decimal
 
+from roost.cli.started import command
 from roost.core.amounts import amount
 from roost.core.config import Config
 from roost.core.errors import ConfigError
@@ -30,4 +31,4 @@ def back_up(config: Config, destination: Path | None, out: Console) -> None:
         out.print(f"Without {missing}: missing in {config.data / BLOBS}")
     out.print("To restore it, start Roost on a copy of that folder:")
     out.print(f"  cp -a {shlex.quote(str(made.path))} NEW_FOLDER")
-    out.print("  roost run --data NEW_FOLDER")
+    out.print(f"  {command()} run --data NEW_FOLDER")

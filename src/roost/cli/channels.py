@@ -10,6 +10,7 @@ from rich.console import Console
 from roost.cli.chat.words import one_line
 from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, flag
+from roost.cli.started import as_started
 from roost.cli.tables import minute, print_table
 from roost.cli.user import person
 from roost.core.config import ChannelSetup
@@ -44,7 +45,11 @@ def list_channels(*, settings: Settings = _NO_FLAGS) -> None:
             heads = ("Channel", "Kind", "State", "Known as", "To send", "Undelivered")
             print_table(out, heads, [_row(each) for each in found])
         else:
-            out.print("There are no channels. Add one with roost channels set telegram token.")
+            out.print(
+                as_started(
+                    "There are no channels. Add one with `roost channels set telegram token`."
+                )
+            )
 
     work_on(settings, work)
 
@@ -85,7 +90,7 @@ def set_channel(
             paused=old.paused,
         )
         known = await roost.switchboard.put(name, setup, given)
-        out.print(f"{known.name} is set up. See how it is doing with roost channels.")
+        out.print(as_started(f"{known.name} is set up. See how it is doing with `roost channels`."))
 
     work_on(settings, work, begins=True)
 
@@ -166,7 +171,11 @@ def list_pairings(*, settings: Settings = _NO_FLAGS) -> None:
         if rows:
             print_table(out, ("Channel", "Sender", "Name", "State", "As"), rows)
         else:
-            out.print("Nobody is paired. Who writes to a channel gets a code for roost pair CODE.")
+            out.print(
+                as_started(
+                    "Nobody is paired. Who writes to a channel gets a code for `roost pair CODE`."
+                )
+            )
 
     work_on(settings, work)
 

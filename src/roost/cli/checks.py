@@ -98,7 +98,7 @@ async def channel_found(name: str, config: ChannelConfig) -> Finding:
             return Finding("good", subject, f"known as {await made.check()}")
     except (ConfigError, ChannelRefused) as error:
         # A start leaves this one off, and all else works.
-        return Finding("warn", subject, str(error), "Set it up anew: roost channels set.")
+        return Finding("warn", subject, str(error), "Set it up anew: `roost channels set`.")
     except (RoostError, TimeoutError) as error:
         return Finding("warn", subject, str(error) or "it does not answer")
 
@@ -152,8 +152,10 @@ def port(host: str, number: int, owner: Owner | None) -> Finding:
         if owner and owner.address and owner.address.endswith(f":{number}"):
             return Finding("good", "Port", f"{number}, held by process {owner.pid}")
         found = f"{number} on {host} is taken by another program"
-        return Finding("bad", "Port", found, "Choose another: roost run --port NUMBER.")
+        return Finding("bad", "Port", found, "Choose another: `roost run --port NUMBER`.")
     except AddressUnusable as error:
         found = f"{number} on {host} can't be used: {error.facts['reason']}"
-        return Finding("bad", "Port", found, "Choose others: roost run --host HOST --port NUMBER.")
+        return Finding(
+            "bad", "Port", found, "Choose others: `roost run --host HOST --port NUMBER`."
+        )
     return Finding("good", "Port", f"{number or 'any'}, free")

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from roost import __version__
 from roost.cli.checks import Finding, examine
+from roost.cli.started import as_started
 from roost.core.amounts import amount
 from roost.core.config import Config
 from roost.core.errors import ConfigError
@@ -71,6 +72,6 @@ def _kept(rows: Mapping[str, int]) -> str:
 def _print(finding: Finding, out: Console) -> None:
     state = f"{_MARKS[finding.state]} {finding.state:<6}"
     subject = f"{finding.subject:<13}"
-    out.print(Text(state, _COLORS[finding.state]) + subject + finding.found)
+    out.print(Text(state, _COLORS[finding.state]) + subject + as_started(finding.found))
     if finding.advice:
-        out.print(" " * len(state + subject) + finding.advice)
+        out.print(" " * len(state + subject) + as_started(finding.advice))

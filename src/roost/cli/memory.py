@@ -8,6 +8,7 @@ from rich.table import Table
 from roost.cli.chat.words import one_line
 from roost.cli.ports import Memory
 from roost.cli.reach import Reached, Work
+from roost.cli.started import as_started
 from roost.cli.tables import day, minute
 from roost.core.amounts import amount
 from roost.core.errors import InvalidInput
@@ -77,7 +78,7 @@ def editing(id: str, text: str) -> Work:
 
 def forgetting(ids: Sequence[str]) -> Work:
     if not ids:
-        raise InvalidInput("Name what is to be forgotten: roost memory forget ID")
+        raise InvalidInput("Name what is to be forgotten: `roost memory forget ID`")
 
     async def work(roost: Reached, out: Console) -> None:
         """All of them are looked up first: a slip of the pen in the last forgets none."""
@@ -105,7 +106,7 @@ def reporting() -> Work:
             out.print(f"Kept      {error}")
             at_odds = ()
         for line in (waiting, *_troubles(status)):
-            out.print(line)
+            out.print(as_started(line))
         for odds in at_odds:
             out.print(f"At odds   {one_line(f'{odds.entity}, {odds.attribute}')}")
             for fact in (odds.older, odds.newer):
@@ -121,8 +122,8 @@ def _troubles(status: MemoryStatus) -> Sequence[str]:
         lines.append(f"Failing   {amount(status.failing, 'commit')}.{next_try}")
     if status.resting:
         resting = amount(status.resting, "commit")
-        lines.append(f"Resting   {resting} failed too often. Try again with roost memory retry,")
-        lines.append("          or let go of what was said there with roost memory drop.")
+        lines.append(f"Resting   {resting} failed too often. Try again with `roost memory retry`,")
+        lines.append("          or let go of what was said there with `roost memory drop`.")
     if lines:
         lines.append(f"          {one_line(status.error or '')}")
     if status.unforgotten:

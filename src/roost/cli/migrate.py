@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from roost import __version__
+from roost.cli.started import command
 from roost.cli.tables import print_table
 from roost.core.config import Config
 from roost.core.errors import ConfigError
@@ -51,7 +52,8 @@ def migrate_store(
     address = config.store_direct or config.store
     if address is None:
         raise ConfigError(
-            "Say where to: ROOST_STORE=postgresql://user:password@host/database roost migrate"
+            "Say where to: ROOST_STORE=postgresql://user:password@host/database "
+            f"{command()} migrate"
         )
     with source.opened(config.data, environ, __version__) as opened:
         compared = asyncio.run(_work(opened, address, out, only_verify=only_verify))

@@ -8,6 +8,7 @@ from rich.console import Console
 from roost.cli.chat.words import one_line
 from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, flag
+from roost.cli.started import as_started
 from roost.cli.tables import minute, print_table
 from roost.core.errors import InvalidInput
 from roost.core.ids import ScheduleId, SessionId, new_schedule_id
@@ -28,7 +29,9 @@ def list_schedules(*, settings: Settings = _NO_FLAGS) -> None:
             heads = ("Schedule", "Name", "When", "Next", "Where")
             print_table(out, heads, [_row(each) for each in found])
         else:
-            out.print("There are no schedules. Make one with roost schedule add NAME TEXT.")
+            out.print(
+                as_started("There are no schedules. Make one with `roost schedule add NAME TEXT`.")
+            )
 
     work_on(settings, work)
 

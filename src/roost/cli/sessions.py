@@ -122,7 +122,7 @@ def search(
     """
     asked = " ".join(words)
     if not asked.strip():
-        raise InvalidInput("Say what to look for: roost sessions search WORDS")
+        raise InvalidInput("Say what to look for: `roost sessions search WORDS`")
 
     async def work(roost: Reached, out: Console) -> None:
         hits = await roost.account.search(asked, limit=min(limit, _MOST_FOUND))
@@ -167,7 +167,7 @@ def end(id: str, /, *, settings: Settings = _NO_FLAGS) -> None:
 def delete(*ids: str, settings: Settings = _NO_FLAGS) -> None:
     """Delete sessions for good, with their files; memory forgets them too."""
     if not ids:
-        raise InvalidInput("Name what is to be deleted: roost sessions delete ID")
+        raise InvalidInput("Name what is to be deleted: `roost sessions delete ID`")
 
     async def work(roost: Reached, out: Console) -> None:
         """All of them are looked up first: a slip of the pen in the last deletes none."""
@@ -241,7 +241,7 @@ def _refused(file: Path, what: Literal["read", "written"], error: OSError) -> In
 def import_sessions(*files: Path, settings: Settings = _NO_FLAGS) -> None:
     """Take in sessions that were exported here or elsewhere."""
     if not files:
-        raise InvalidInput("Name what is to be imported: roost sessions import FILE")
+        raise InvalidInput("Name what is to be imported: `roost sessions import FILE`")
     documents = [(file, _read(file)) for file in files]
 
     async def work(roost: Reached, out: Console) -> None:

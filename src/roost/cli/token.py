@@ -8,6 +8,7 @@ from rich.console import Console
 from roost.cli.chat.words import one_line
 from roost.cli.reach import Reached, work_on
 from roost.cli.settings import Settings, flag
+from roost.cli.started import as_started
 from roost.cli.tables import day, print_table
 from roost.cli.user import person
 from roost.core.identities import ApiToken, Scope, token_id
@@ -35,7 +36,7 @@ def list_tokens(
         if found:
             print_table(out, heads, [_row(each, made) for each, made in found])
         else:
-            out.print("There are no tokens. Make one with roost token create NAME.")
+            out.print(as_started("There are no tokens. Make one with `roost token create NAME`."))
 
     work_on(settings, work)
 

@@ -33,7 +33,7 @@ _SILENCE_SECONDS = 45.0
 """A stream has a sign of life every quarter of a minute."""
 _PAUSE = 0.2
 
-_NOT_THERE = "it is not running any more. Start it again with roost run."
+_NOT_THERE = "it is not running any more. Start it again with `roost run`."
 _LOST = "it went away before it answered. What was asked for may have been done."
 _ANOTHER = "whoever answers there shows another certificate than the server started with."
 STRANGE = "it says something that this Roost does not understand. Restart it: it may be another's."

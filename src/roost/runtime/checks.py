@@ -78,12 +78,12 @@ def _channel(known: Known) -> Finding:
     found = status.detail or status.condition
     if status.condition in ("refused", "wrong"):
         # It is off, and all else works.
-        return Finding("warn", subject, found, "Set it up anew: roost channels set.")
+        return Finding("warn", subject, found, "Set it up anew: `roost channels set`.")
     if status.condition == "lost":
         return Finding("warn", subject, found)
     if known.undelivered:
         found = f"{amount(known.undelivered, 'message')} could not be delivered"
-        return Finding("warn", subject, found, "See roost channels undelivered.")
+        return Finding("warn", subject, found, "See `roost channels undelivered`.")
     return Finding("good", subject, status.bot or found)
 
 
@@ -171,7 +171,7 @@ def _folder_to_come(folder: Path) -> Finding:
         found = f"{folder} is a link to a folder that is not there"
         return Finding("bad", subject, found, _OTHER_FOLDER)
     if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
-        return Finding("good", subject, f"{folder}, made at the first start")
+        return Finding("good", subject, f"{folder}: no Roost there yet, made at the first start")
     found = f"{folder} can't be made: {parent} is not writable"
     return Finding("bad", subject, found, _OTHER_FOLDER)
 

@@ -49,7 +49,9 @@ LINK = 15 * 60.0
 FIRST_LINK = DAY
 
 _LONGEST_AGENT = 200
-_BAD_LINK = "This link has been used, has expired, or is not one. Make a new one: roost user link."
+_BAD_LINK = (
+    "This link has been used, has expired, or is not one. Make a new one: `roost user link`."
+)
 _BAD_PASSWORD = "The name or the password is not right."  # noqa: S105
 _ALL = frozenset(SCOPES)
 

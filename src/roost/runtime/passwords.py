@@ -67,7 +67,7 @@ class Passwords:
         except VerificationError:
             return False
         except InvalidHashError:
-            log.error("a stored password can't be read; set it anew with roost user password")
+            log.error("a stored password can't be read; set it anew with `roost user password`")
             return False
 
     async def _run(self, work: Callable[[], T]) -> T:

@@ -55,5 +55,5 @@ def test_code_is_approved_by_the_owner_and_only_once(desk: Desk) -> None:
     assert "blocked" in desk.ask("pair", "list")
     desk.ask("pair", "forget", "small", "99")
     assert desk.ask("pair", "list") == (
-        "Nobody is paired. Who writes to a channel gets a code for roost pair CODE.\n"
+        "Nobody is paired. Who writes to a channel gets a code for `roost pair CODE`.\n"
     )

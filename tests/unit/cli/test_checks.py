@@ -40,7 +40,7 @@ def test_port_of_another_program_is_bad() -> None:
         finding = checks.port("127.0.0.1", number, OWNER)
     assert finding.state == "bad"
     assert finding.found == f"{number} on 127.0.0.1 is taken by another program"
-    assert finding.advice == "Choose another: roost run --port NUMBER."
+    assert finding.advice == "Choose another: `roost run --port NUMBER`."
 
 
 def test_port_of_our_own_server_is_good() -> None:
@@ -126,4 +126,4 @@ async def test_channel_that_a_start_leaves_off_is_a_warning() -> None:
     finding = await checks.channel_found("telegram", ChannelConfig())
     assert finding.state == "warn"
     assert "token" in finding.found
-    assert finding.advice == "Set it up anew: roost channels set."
+    assert finding.advice == "Set it up anew: `roost channels set`."

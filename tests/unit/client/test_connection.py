@@ -76,7 +76,7 @@ async def test_server_that_is_not_there_is_waited_for(roost: Roost) -> None:
 async def test_server_that_does_not_come_is_an_error_that_says_what_to_do(roost: Roost) -> None:
     way = Way(roost.config.data)
     async with connected(way.find, patience=0) as connection:
-        with pytest.raises(ServerUnreachable, match="Start it again with roost run"):
+        with pytest.raises(ServerUnreachable, match="Start it again with `roost run`"):
             await AttachedAccount(connection).current("cli")
 
 

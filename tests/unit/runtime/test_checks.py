@@ -83,7 +83,7 @@ def test_folder_to_come_is_good(tmp_path: Path) -> None:
     finding = checks.data_folder(tmp_path / "a" / "b")
     assert (finding.state, finding.found) == (
         "good",
-        f"{tmp_path / 'a' / 'b'}, made at the first start",
+        f"{tmp_path / 'a' / 'b'}: no Roost there yet, made at the first start",
     )
 
 

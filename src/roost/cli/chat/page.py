@@ -13,6 +13,7 @@ from roost.cli.chat import words
 from roost.cli.chat.blocks import Blocks
 from roost.cli.chat.live import Live
 from roost.cli.chat.prose import Prose
+from roost.cli.started import as_started
 from roost.core.events import (
     AttemptBegan,
     Changed,
@@ -145,7 +146,7 @@ class Page:
 
     def note(self, text: str, *, dim: bool = True) -> None:
         """A line of Roost's own. It comes from anywhere, so it is made harmless."""
-        self._print(Text(harmless(text), "dim" if dim else ""), kind="line")
+        self._print(Text(harmless(as_started(text)), "dim" if dim else ""), kind="line")
 
     def question(self, lines: Sequence[str]) -> None:
         self._print(Text(harmless("\n".join(lines)), "bold"), kind="block")

@@ -11,6 +11,7 @@ from roost.cli.chat.commands import ROUTE
 from roost.cli.chat.feed import Feed
 from roost.cli.chat.keys import Signals
 from roost.cli.ports import Account
+from roost.cli.started import as_started
 from roost.cli.terminal import let_go
 from roost.core.errors import Conflict
 from roost.core.events import (
@@ -114,7 +115,7 @@ class Transcript:
             elif isinstance(each, TurnUpdated) and each.state == "waiting":
                 # An earlier turn, which went on by itself.
                 self.blocked = True
-                self._notes.print(f"{_PARKED} Your message comes after it.")
+                self._notes.print(as_started(f"{_PARKED} Your message comes after it."))
 
     def _move(self, event: TurnUpdated) -> None:
         self.state, self._end = event.state, ""
@@ -123,7 +124,7 @@ class Transcript:
         self._begin_anew()
         self.close()
         if event.state == "waiting":
-            self._notes.print("The turn waits for your answer. `roost chat` takes it.")
+            self._notes.print(as_started("The turn waits for your answer. `roost chat` takes it."))
             return
         self._end = words.turn_end(event.state, event.reason, self._said)
         if event.state != "interrupted":

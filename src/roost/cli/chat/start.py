@@ -47,7 +47,7 @@ def chat(config: Config, keys: Mapping[str, Key], environ: Mapping[str, str], wi
     if message is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         message = sys.stdin.read().removesuffix("\n")
     if message is not None and not message.strip():
-        raise InvalidInput('Say something: roost chat "..."')
+        raise InvalidInput('Say something: `roost chat "..."`')
     work = _chat(config, keys, environ, wish._replace(message=message))
     # uvloop would make the terminal non-blocking to read from it, and with it the output, which is
     # the same terminal: a long answer could not be written in one piece.

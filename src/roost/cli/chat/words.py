@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from roost.cli.ask import harmless
+from roost.cli.started import as_started
 from roost.core.amounts import amount
 from roost.core.approvals import Approval
 from roost.core.messages import Message, Part, TextPart, ToolResultPart
@@ -158,7 +159,7 @@ def turn_end(state: TurnState, reason: str | None, said: int) -> str:
 
 def because(reason: str | None) -> str:
     """The sentence of a turn's reason, without the word for programs before it."""
-    return one_line((reason or "").partition(": ")[2] or reason or "")
+    return one_line(as_started((reason or "").partition(": ")[2] or reason or ""))
 
 
 # Sessions.

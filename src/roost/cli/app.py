@@ -37,12 +37,21 @@ from roost.cli.token import token
 from roost.cli.usage import Days, used_in
 from roost.cli.user import user
 from roost.core.errors import ConfigError, InvalidInput, RoostError
+from roost.core.messages import check_text
 from roost.testing.faults import arm_from_environment
 
 log = structlog.stdlib.get_logger("roost.cli")
 
+
+def _check(_: object, value: object) -> None:
+    """A shell hands on whatever bytes it is given; only a file may be called so."""
+    if isinstance(value, str):
+        check_text(value, "command line")
+
+
 app = App(
     name="roost",
+    default_parameter=Parameter(validator=_check),
     help="A self-hosted agent server whose sessions never lose a turn.",
     help_format="plaintext",
     version=f"Roost {__version__}",

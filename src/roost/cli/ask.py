@@ -13,7 +13,7 @@ from roost.core.errors import InvalidInput
 from roost.core.events import TextDelta
 from roost.core.ids import new_message_id
 from roost.core.keys import Key
-from roost.core.messages import Message, TextPart
+from roost.core.messages import Message, TextPart, check_text
 from roost.core.usage import NANO, Usage
 from roost.llm.base import FellBack, Finished, Request, Retrying, StreamEvent
 from roost.llm.prices import Prices
@@ -45,6 +45,7 @@ def _question(given: str | None) -> str:
     text = given if given is not None else "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
         raise InvalidInput('Ask something: `roost ask "..."`')
+    check_text(text, "question")
     return text
 
 

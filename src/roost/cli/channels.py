@@ -116,9 +116,14 @@ def undelivered(
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """List messages that a platform would not take."""
+    if retry and drop:
+        raise InvalidInput("--retry and --drop exclude one another. Give one of them.")
 
     async def work(roost: Reached, out: Console) -> None:
         found = await roost.contacts.undelivered()
+        if not found:
+            out.print("Nothing is undelivered.")
+            return
         rows = [
             (minute(each.created_at), each.route, one_line(each.error), one_line(each.text)[:60])
             for each in found

@@ -26,6 +26,7 @@ _PAGE = 200
 _LISTED = 50
 _FOUND = 20
 _MOST_FOUND = 100
+_LONGEST_TITLE = 500
 _STATES = {"idle": "", "queued": "about to run", "running": "running", "waiting": "asks you"}
 
 sessions = App(name="sessions", help="Look at sessions, put them in order, take them along.")
@@ -146,7 +147,7 @@ def rename(id: str, title: str, /, *, settings: Settings = _NO_FLAGS) -> None:
         renamed = await roost.account.update(SessionId(id), SessionPatch(title=title.strip()))
         out.print(f"{renamed.id} is called {one_line(renamed.title or '')} now.")
 
-    if not title.strip():
+    if not 1 <= len(title.strip()) <= _LONGEST_TITLE:
         raise InvalidInput("A title is a text of 1 to 500 characters.")
     work_on(settings, work)
 

@@ -13,10 +13,15 @@ from roost.agent.execution import LEFT_ALONE
 
 
 def prepare_streams() -> None:
-    """A path or a mark that the terminal's encoding lacks must not end the program."""
-    for stream in (sys.stdout, sys.stderr):
+    """A path or a mark that the terminal's encoding lacks must not end the program, nor may bytes
+    on the input that are no text: whoever takes them says so."""
+    for stream, errors in (
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+        (sys.stdin, "surrogateescape"),
+    ):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=errors)
 
 
 def out() -> Console:

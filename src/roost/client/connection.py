@@ -15,6 +15,7 @@ from roost.client.place import Place
 from roost.client.problems import error_of
 from roost.core.errors import NotFound, NotSignedIn, ServerUnreachable, StoreClosed
 from roost.core.keys import Key
+from roost.core.messages import check_text
 
 T = TypeVar("T")
 
@@ -138,6 +139,7 @@ class Connection:
         if place is None or place.token == self._gone:
             raise _Lost(_NOT_THERE, sent=False)
         headers = {"Authorization": f"Bearer {place.token.reveal()}", **headers}
+        check_text((asked.path, asked.query, asked.body), "input")
         data = asked.data
         if asked.body is not None:
             data = msgspec.json.encode(asked.body)

@@ -36,6 +36,8 @@ def offer_code(folder: Path) -> None:
 
 def test_channel_is_set_up_and_listed_without_its_token(desk: Desk) -> None:
     assert "no channels" in desk.ask("channels", "list")
+    assert desk.ask("channels", "undelivered") == "Nothing is undelivered.\n"
+    assert "exclude one another" in desk.ask("channels", "undelivered", "--retry", "--drop", code=2)
     desk.ask("channels", "set", "telegram", "token=123:heron", "--reset", "idle 8h")
     listed = desk.ask("channels", "list")
     assert listed.startswith("telegram  telegram  off")

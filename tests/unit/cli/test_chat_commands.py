@@ -167,6 +167,11 @@ async def test_compact_says_what_it_gained(room: Room, server: ModelServer) -> N
     assert await told(room, "/restore") == "It is back."
 
 
+async def test_what_is_no_text_is_refused(room: Room) -> None:
+    with pytest.raises(InvalidInput, match="characters that are not text"):
+        await room.account.send(room.session, "half a \ud83e")
+
+
 async def test_usage_is_of_this_session(room: Room) -> None:
     assert await told(room, "/usage") == "Nothing has been used yet."
     await talk(room, "hi")

@@ -1,11 +1,13 @@
 """What a person reads who typed something that can't be followed."""
 
+import io
 import shlex
+import sys
 
 import pytest
 from cyclopts import CycloptsError
 
-from roost.cli.app import app
+from roost.cli.app import app, invoke
 from roost.cli.mistakes import explain
 
 
@@ -44,6 +46,22 @@ def test_mistake_is_said_in_plain_words(line: str, said: str) -> None:
     help = "roost sessions" if said.startswith("Options") else f"roost {' '.join(_command(line))}"
     expected = f"{said} `{help.strip()} --help` shows what there is."
     assert explain(caught.value, [*app]) == expected
+
+
+@pytest.mark.parametrize("line", ["sessions show", "sessions list", "pair block x", "ask"])
+def test_bytes_that_are_no_text_are_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke([*line.split(), "a\udcff"]) == 2
+    said = "The command line has characters that are not text. Send it again without them.\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_input_that_is_no_text_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\xffb"), "utf-8"))
+    assert invoke(["ask"]) == 2
+    said = "The question has characters that are not text. Send it again without them.\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def _command(line: str) -> list[str]:

@@ -136,6 +136,7 @@ def test_export_comes_back_in_another_folder(desk: Desk, tmp_path: Path) -> None
         (("search", "owls", "--limit", "0"), "--limit is a whole number from 1 on, not '0'."),
         (("list", "--limit", "0"), "--limit is a whole number from 1 on, not '0'."),
         (("rename", "ses_1", " "), "A title is a text of 1 to 500 characters."),
+        (("rename", "ses_1", "x" * 501), "A title is a text of 1 to 500 characters."),
     ],
 )
 def test_what_makes_no_sense_is_refused(desk: Desk, words: tuple[str, ...], said: str) -> None:

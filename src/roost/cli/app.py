@@ -1,5 +1,6 @@
 """The commands, and what a person sees when one of them fails."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -255,7 +256,10 @@ def invoke(arguments: list[str]) -> int:
         return _fail(str(error), 1)
     except KeyboardInterrupt:
         return 130
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            terminal.let_go(sys.stdout)
+            return _fail("No room is left on the disk that the output goes to. Free some.", 1)
         log.exception("unexpected error")
         return _fail("Roost stopped at an error it did not expect. The log above says more.", 1)
 

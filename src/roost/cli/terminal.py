@@ -12,6 +12,14 @@ from rich.console import Console
 from roost.agent.execution import LEFT_ALONE
 
 
+class _Output(Console):
+    """Whoever reads it may leave early, and has enough then: nothing is wrong."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        let_go(sys.stderr if self.stderr else sys.stdout)
+
+
 def prepare_streams() -> None:
     """A path or a mark that the terminal's encoding lacks must not end the program, nor may bytes
     on the input that are no text: whoever takes them says so."""
@@ -38,7 +46,7 @@ def has_color(console: Console) -> bool:
 
 def _console(*, stderr: bool) -> Console:
     # What is printed holds paths and words of other programs: none of it is markup.
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return _Output(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 @contextlib.contextmanager

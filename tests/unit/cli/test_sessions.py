@@ -143,16 +143,33 @@ def test_what_makes_no_sense_is_refused(desk: Desk, words: tuple[str, ...], said
     assert said in desk.ask("sessions", *words, code=2)
 
 
-def test_reader_who_leaves_early_is_no_error(desk: Desk) -> None:
+@pytest.mark.parametrize("command", ["export", "show", "list"])
+def test_reader_who_leaves_early_is_no_error(desk: Desk, command: str) -> None:
     (session,) = talked(desk)
     reader, writer = os.pipe()
     os.close(reader)
-    words = ("sessions", "export", session, "--data", str(desk.folder))
+    which = () if command == "list" else (session,)
+    words = ("sessions", command, *which, "--data", str(desk.folder))
     left = subprocess.run(
         [sys.executable, "-m", "roost", *words], stdout=writer, stderr=subprocess.PIPE, check=False
     )
     os.close(writer)
     assert (left.returncode, left.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", ["export", "show"])
+def test_full_disk_behind_the_output_is_said(desk: Desk, command: str) -> None:
+    (session,) = talked(desk)
+    words = ("sessions", command, session, "--data", str(desk.folder))
+    with Path("/dev/full").open("wb") as full:
+        failed = subprocess.run(
+            [sys.executable, "-m", "roost", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    said = b"No room is left on the disk that the output goes to. Free some.\n"
+    assert (failed.returncode, failed.stderr) == (1, said)
 
 
 @pytest.mark.parametrize("name", ["no/where", "x" * 300])

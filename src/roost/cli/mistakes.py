@@ -30,15 +30,17 @@ def explain(error: CycloptsError, commands: Collection[str]) -> str:
 def _what(error: CycloptsError, commands: Collection[str]) -> str:
     match error:
         case UnknownCommandError(unused_tokens=[word, *_]):
-            below = [] if error.app is None else [*error.app]
-            meant = _meant(word, below, f"{_command(error)} ")
-            return f"There is no `{_command(error)} {word}`.{meant}"
+            return _no_command(error, word, [] if error.app is None else [*error.app])
+        case UnusedCliTokensError(unused_tokens=[word, *_]) if error.command_chain:
+            return f"{word!r} is one word too many."
         case UnusedCliTokensError(unused_tokens=[word, *_]):
-            return f"{word!r} is one word too many.{_meant(word, commands, 'roost ')}"
+            return _no_command(error, word, commands)
         case UnknownOptionError():
             known = [name for each in error.argument_collection for name in each.names]
             word = (error.token.keyword or error.token.value).partition("=")[0]
-            return f"There is no option {word}.{_meant(word, known)}"
+            close = difflib.get_close_matches(word, known, n=1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            return f"There is no option {word}.{meant}"
         case MissingArgumentError():
             word = error.keyword or _name(error)
             return f"{word} needs a value." if word.startswith("-") else f"{word} is missing."
@@ -50,11 +52,11 @@ def _what(error: CycloptsError, commands: Collection[str]) -> str:
             return "This can't be made sense of."
 
 
-def _meant(word: str, known: Collection[str], before: str = "") -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    if not close:
-        return ""
-    return f" Did you mean {f'`{before}{close[0]}`' if before else close[0]}?"
+def _no_command(error: CycloptsError, word: str, known: Collection[str]) -> str:
+    above = _command(error)
+    close = difflib.get_close_matches(word, [each for each in known if each[0] != "-"], n=1)
+    meant = f" Did you mean `{above} {close[0]}`?" if close else ""
+    return f"There is no `{above} {word}`.{meant}"
 
 
 def _misfit(error: CoercionError) -> str:

@@ -89,6 +89,13 @@ async def test_new_session_knows_nothing_of_the_last(roost: Roost, server: Model
     assert (await roost("chat", "x", "--new", "--session", "ses_1")).code == 2
 
 
+async def test_owner_who_is_shut_out_is_told_so(roost: Roost) -> None:
+    assert (await roost("user", "add", "Ada", "--admin")).code == 0
+    assert (await roost("user", "disable", "owner")).code == 0
+    said = "owner is shut out, and gets no answers. Let them in with `roost user enable owner`.\n"
+    assert await roost("chat", "hi") == (1, "", said)
+
+
 async def test_failure_is_told_beside_the_output(roost: Roost, answers: Answers) -> None:
     answers["hi"] = fail(401)
     failed = await roost("chat", "hi")

@@ -12,10 +12,10 @@ from roost.client.rewriting import Decisions, History
 from roost.client.schedules import Schedules
 from roost.client.watching import watching
 from roost.client.wire import SentMessage, SentSession, SentSnapshot, SentTurn, messages, turns
-from roost.core.errors import NotFound
+from roost.core.errors import InvalidInput, NotFound
 from roost.core.events import Cursor, SessionEvent, Snapshot
 from roost.core.ids import SessionId, TurnId, new_session_id, new_turn_id
-from roost.core.messages import Message
+from roost.core.messages import LONGEST, Message
 from roost.core.sessions import Session
 from roost.core.turns import Turn
 from roost.llm.providers import Answerer
@@ -167,6 +167,11 @@ class Account:
         route: str | None = None,
     ) -> Turn:
         """With an id of its own: if the answer is lost it is sent again, and is the same turn."""
+        if len(message) > LONGEST:
+            raise InvalidInput(
+                f"A message is at most {LONGEST:,} characters beside a server, and this is "
+                f"{len(message):,}. Send it in parts, or as a file in the web app."
+            )
         body = {"id": id or new_turn_id(), "text": message}
         return await self._turn(
             Ask("POST", path("sessions", session, "turns"), body=body, again=True)

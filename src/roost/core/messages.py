@@ -132,6 +132,10 @@ def _lenient(raw: msgspec.Raw) -> Part:
         return raw.copy()  # it would keep all of what was read
 
 
+LONGEST = 500_000
+"""Characters of a message that comes over HTTP."""
+
+
 def check_text(value: object, what: str = "message") -> None:
     """Refuse words that can't be written down: half of a surrogate pair is no character."""
     try:

@@ -15,11 +15,12 @@ from roost.core.ids import (
     SessionId,
     TurnId,
 )
+from roost.core.messages import LONGEST
 
 Number = Annotated[int, Meta(ge=0, lt=10**15)]
 """One that every database and every JSON reader can hold."""
 Phrase = Annotated[str, Meta(min_length=1, max_length=500)]
-Text = Annotated[str, Meta(max_length=500_000)]
+Text = Annotated[str, Meta(max_length=LONGEST)]
 
 GivenSession = Annotated[SessionId, Meta(pattern=SESSION_ID)]
 GivenMessage = Annotated[MessageId, Meta(pattern=MESSAGE_ID)]

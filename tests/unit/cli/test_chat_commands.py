@@ -11,6 +11,8 @@ from roost.core.messages import plain_text
 from roost.core.turns import ENDED
 from roost.runtime.account import Account
 from roost.testing.models import ModelServer, cut, fail, say
+from roost.wiring import Roost
+from tests.attached import attached_to
 
 
 async def talk(room: Room, *lines: str) -> None:
@@ -170,6 +172,14 @@ async def test_compact_says_what_it_gained(room: Room, server: ModelServer) -> N
 async def test_what_is_no_text_is_refused(room: Room) -> None:
     with pytest.raises(InvalidInput, match="characters that are not text"):
         await room.account.send(room.session, "half a \ud83e")
+
+
+async def test_message_that_is_too_long_beside_a_server_is_refused(
+    roost: Roost, room: Room
+) -> None:
+    async with attached_to(roost) as attached:
+        with pytest.raises(InvalidInput, match="and this is 500,001"):
+            await attached.send(room.session, "x" * 500_001)
 
 
 async def test_usage_is_of_this_session(room: Room) -> None:

@@ -1,6 +1,7 @@
 """Goes to Roost, wherever it is, and finds the session to talk in."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,9 +20,9 @@ from roost.cli.chat.prompt import Prompt, TerminalPrompt
 from roost.cli.chat.prose import page_console
 from roost.cli.chat.sitting import Sitting
 from roost.cli.ports import Account
-from roost.cli.reach import reached_to_talk
+from roost.cli.reach import Reached, reached_to_talk
 from roost.core.config import Config
-from roost.core.errors import InvalidInput
+from roost.core.errors import Conflict, InvalidInput
 from roost.core.ids import SessionId
 from roost.core.keys import Key
 
@@ -60,6 +61,7 @@ async def _chat(
     absence = None if wish.message is None else _ABSENCE
     async with reached_to_talk(config, keys, environ, absence=absence) as roost:
         account = roost.account
+        await _refuse_if_shut_out(roost)
         with signals() as received:
             session = await _open(account, wish)
             if wish.message is None:
@@ -72,6 +74,14 @@ async def _chat(
             if await is_tiny(account, session):
                 notes.print(TINY, style="dim")
             return await say(account, session, wish.message, received, Ends(sys.stdout, notes))
+
+
+async def _refuse_if_shut_out(roost: Reached) -> None:
+    """No turn of theirs would begin."""
+    owner = await roost.identities.people.owner()
+    if owner.disabled_at is not None:
+        how = f"`roost user enable {shlex.quote(owner.name)}`"
+        raise Conflict(f"{owner.name} is shut out, and gets no answers. Let them in with {how}.")
 
 
 async def _open(account: Account, wish: Wish) -> SessionId:

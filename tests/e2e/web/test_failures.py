@@ -262,3 +262,37 @@ async def test_refused_setting_is_told_in_plain_words_until_it_is_put_right(stag
     assert "400" in stage.troubles.pop()
     await language.fill("en")
     await expect(notice).to_have_count(0)
+
+
+async def test_what_is_changed_without_the_server_says_so_and_stays_as_it_was(
+    stage: Stage,
+) -> None:
+    stage.model.plan(say("The first name"), model="small")
+    stage.plan(say("Fine."))
+    window = Window(await stage.page())
+    page = window.page
+    await window.say("Keep it")
+    await expect(window.sessions.first).to_contain_text("The first name")
+    await window.is_idle()
+    await page.keyboard.press("Control+,")
+    await page.get_by_role("link", name="Models").click()
+    tools = page.get_by_role("combobox", name="Tools", exact=True)
+    await tools.wait_for()
+    stage.expected_breaks = True
+    await stage.kill()
+
+    await tools.select_option("chat")
+    await expect(page.get_by_role("main")).to_contain_text("Nothing was changed")
+    await expect(tools).to_have_value("")
+    notices = page.get_by_label("Notices")
+    await page.keyboard.press("Control+Shift+L")
+    await expect(notices).to_contain_text("Roost can't be reached. Nothing was changed")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    await notices.get_by_role("button", name="Close").click()
+    await window.sessions.first.press("F2")
+    name = page.get_by_role("textbox", name="Title")
+    await name.fill("Another name")
+    await name.press("Enter")
+    await expect(notices).to_contain_text("Nothing was changed")
+    await expect(window.sessions.first).to_contain_text("The first name")
+    await stage.start()

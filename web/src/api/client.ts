@@ -35,7 +35,7 @@ export class Problem extends Error {
     /** Seconds to wait before another try, if the server says so. */
     readonly wait: number | null = null,
   ) {
-    super(detail || title);
+    super(status === 0 ? `${title}. ${detail}` : detail || title);
   }
 
   /** Nobody knows whether it arrived: it may be sent again, with the same id. */
@@ -43,6 +43,9 @@ export class Problem extends Error {
     return this.status === 0;
   }
 }
+
+/** Of a proxy that finds no server, or waits for it in vain. */
+const BEFORE_ROOST = new Set([502, 503, 504]);
 
 /** Set by who wants to know that this browser is signed in no more. */
 export const hooks: { signedOut: () => void } = { signedOut: () => undefined };
@@ -87,10 +90,16 @@ export async function reach(url: string, init: RequestInit): Promise<Response> {
     response = await fetch(url, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new Problem(0, t.errors.offline, t.errors.offlineDetail);
+    throw away(init.method);
   }
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await refusal(response, init.method);
   return response;
+}
+
+/** Of what was only read, nobody asks whether it was done. */
+function away(method = "GET"): Problem {
+  const detail = method === "GET" ? t.errors.offlineDetail : t.errors.notChanged;
+  return new Problem(0, t.errors.offline, detail);
 }
 
 async function answer(response: Response): Promise<unknown> {
@@ -99,19 +108,28 @@ async function answer(response: Response): Promise<unknown> {
   return kind.startsWith("application/json") ? await response.json() : await response.blob();
 }
 
-async function refusal(response: Response): Promise<Problem> {
+async function refusal(response: Response, method: string | undefined): Promise<Problem> {
   if (response.status === 401) hooks.signedOut();
   const wait = Number(response.headers.get("retry-after")) || null;
-  return problemOf(response.status, await response.text(), wait);
+  const text = await response.text();
+  return problemOf(response.status, text, wait) ?? unread(response.status, method);
 }
 
-function problemOf(status: number, text: string, wait: number | null = null): Problem {
+/** Null if it is not Roost that speaks. */
+function problemOf(status: number, text: string, wait: number | null = null): Problem | null {
   try {
     const said = JSON.parse(text) as ProblemBody;
     return new Problem(status, said.title, said.detail, said.type, wait);
   } catch {
-    return new Problem(status, t.errors.unexpected, t.errors.unexpectedDetail);
+    return null;
   }
+}
+
+/** Whoever stands before Roost says in words of its own that it is not there. */
+function unread(status: number, method?: string): Problem {
+  return BEFORE_ROOST.has(status)
+    ? away(method)
+    : new Problem(status, t.errors.unexpected, t.errors.unexpectedDetail);
 }
 
 /** Send a file, and say how much of it has arrived (0 to 1). */
@@ -128,10 +146,10 @@ export function upload(
     };
     request.onload = () => {
       if (request.status < 300) resolve(JSON.parse(request.responseText) as FileView);
-      else reject(problemOf(request.status, request.responseText));
+      else reject(problemOf(request.status, request.responseText) ?? unread(request.status));
     };
     request.onerror = () => {
-      reject(new Problem(0, t.errors.offline, t.errors.offlineDetail));
+      reject(away());
     };
     request.onabort = () => {
       reject(new DOMException("Aborted", "AbortError"));

@@ -57,9 +57,10 @@ class Choice {
     return true;
   }
 
-  async setToolset(session: OpenSession | null, toolset: Toolset): Promise<void> {
-    if (session) await changed(session, { toolset });
-    else this.toolset = toolset;
+  async setToolset(session: OpenSession | null, toolset: Toolset): Promise<boolean> {
+    if (session) return await changed(session, { toolset });
+    this.toolset = toolset;
+    return true;
   }
 }
 

@@ -12,8 +12,10 @@ const REFUSED: Record<number, string> = {
 /** What went wrong, where no server could say it or not in these words. */
 export const errors = {
   offline: "Roost can't be reached",
-  offlineDetail: "Check the connection; what you wrote is kept here.",
-  notStopped: "Nothing was stopped: Roost can't be reached.",
+  offlineDetail: "Check the connection, then try again.",
+  /** It may have arrived: only the answer is known to be missing. */
+  notChanged: "Nothing was changed, as far as this page knows. Try again when it is back.",
+  notStopped: "Nothing was stopped, as far as this page knows. Try again when it is back.",
   refused: (status: number): string => REFUSED[status] ?? "Roost could not do that",
   unexpected: "Something went wrong",
   unexpectedDetail: "The answer could not be read. Reload the page.",

@@ -130,11 +130,12 @@ async def test_ended_session_says_so_and_goes_on_with_a_message(stage: Stage) ->
     await window.is_idle()
     await window.button("Session menu").click()
     await window.page.get_by_role("menuitem", name="End", exact=True).click()
-    header = window.page.get_by_role("main").get_by_role("banner")
+    state = window.page.get_by_role("main").get_by_text("Ended", exact=True)
+    await expect(state).to_be_visible()
     await expect(window.composer).to_have_attribute("placeholder", re.compile("has ended"))
     await window.say("Good morning")
     await window.sees("Fine.", times=2)
-    await expect(header.get_by_text("Ended")).to_have_count(0)
+    await expect(state).to_have_count(0)
 
 
 async def test_cleared_conversation_comes_back(stage: Stage) -> None:

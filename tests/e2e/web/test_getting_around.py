@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from roost.testing.models import say
+from roost.testing.models import call, say, stall
 from tests.e2e.web.stage import PHONE, Stage
 from tests.e2e.web.window import Window
 
@@ -120,3 +120,34 @@ async def test_theme_is_chosen_and_kept(stage: Stage) -> None:
     await expect(window.page.locator("html")).to_have_attribute("data-theme", "dark")
     await window.page.reload()
     await expect(window.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+async def test_where_there_is_little_room_words_give_way(stage: Stage) -> None:
+    """To the state of a session and its menu, and to icons."""
+    plan = [{"text": "Think about it for as long as it takes to fill a line", "state": "doing"}]
+    stage.model.plan(say("A title that is as long as titles get when nobody cuts"), model="small")
+    stage.plan(call("todo", {"items": plan}), say("Planned."), say("Half of it ") + stall())
+    window = Window(await stage.page())
+    page = window.page
+    await window.say("Make a plan.")
+    await expect(window.sessions.first).to_contain_text("A title")
+    await window.say("Begin.")
+    await window.sees("Half of it")
+    await window.say("Then go on.")
+    state = page.get_by_role("main").get_by_text("Answering, 1 message waits")
+    for width in (320, 720):
+        await page.set_viewport_size({"width": width, "height": 700})
+        words, menu = await state.bounding_box(), await window.button("Session menu").bounding_box()
+        assert words is not None
+        assert menu is not None
+        assert words["x"] + words["width"] <= menu["x"]
+    await page.set_viewport_size({"width": 320, "height": 700})
+    await window.button(re.compile("Updated the plan")).click()
+    icon = (
+        await window.conversation.get_by_role("listitem")
+        .filter(has_text="Think")
+        .locator("svg")
+        .bounding_box()
+    )
+    assert icon is not None
+    assert icon["width"] == 16

@@ -129,8 +129,8 @@ export const settings = {
     next: (when: string): string => `Next try: ${when}.`,
     troubled: (failing: number, resting: number): string =>
       resting
-        ? `${counted(resting, "batch", "batches")} failed too often and rests`
-        : `${counted(failing, "batch", "batches")} could not be taken; it is tried again`,
+        ? `${counted(resting, "batch rests: it", "batches rest: they")} failed too often`
+        : `${counted(failing, "batch is", "batches are")} tried again after a failure`,
     retry: "Try again now",
     retried: (n: number): string => `${counted(n, "batch is", "batches are")} tried again.`,
     drop: "Let go of it",
@@ -289,7 +289,9 @@ export const settings = {
     byModel: "By model",
     bySession: "By session",
     bySessionLead: (n: number): string =>
-      `The most expensive of the latest ${counted(n, "session")}, over their whole life.`,
+      n === 1
+        ? "The latest session, over its whole life."
+        : `Those of the latest ${n} sessions that took the most, over their whole life.`,
     unknown: "Unknown",
     noCost: "No cost is known in this time",
     noCostDetail: "Models without a known price, and those on this machine, count as tokens only.",

@@ -1,6 +1,7 @@
 /** Something that is read from the server when a page wants it. */
 
 import { asProblem, type Problem } from "../api/client";
+import { connection } from "../state/connection.svelte";
 
 export class Loaded<T> {
   /** Undefined until it is there; what was there stays while it is read anew. */
@@ -24,10 +25,20 @@ export class Loaded<T> {
       this.value = value;
       this.problem = null;
     } catch (error) {
-      if (asked === this.#asked) this.problem = asProblem(error);
+      if (asked === this.#asked) this.#failed(asProblem(error));
     } finally {
       if (asked === this.#asked) this.isLoading = false;
     }
+  };
+
+  #failed(problem: Problem): void {
+    this.problem = problem;
+    if (problem.isOffline) connection.whenBack(this.#again);
+  }
+
+  /** It may have been read meanwhile, or be wanted no more. */
+  #again = (): void => {
+    if (this.problem?.isOffline) void this.load();
   };
 
   /** Begin anew, as if nothing had been read. */

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Problem } from "../api/client";
+import { connection } from "../state/connection.svelte";
 import { Loaded } from "./loaded.svelte";
 
 test("of two reads at once the later one counts", async () => {
@@ -24,4 +25,20 @@ test("what was there stays when it can't be read anew", async () => {
   await loaded.load();
   expect(loaded.value).toBe(1);
   expect(loaded.problem?.title).toBe("No");
+});
+
+test("what could not be read without the server is read when it is back", async () => {
+  let reads = 0;
+  const loaded = new Loaded(() =>
+    reads++ ? Promise.resolve("there") : Promise.reject(new Problem(0, "Away", "")),
+  );
+  await loaded.load();
+  expect(loaded.problem?.title).toBe("Away");
+  connection.tell("live");
+  await vi.waitFor(() => {
+    expect(loaded.value).toBe("there");
+  });
+  expect(loaded.problem).toBe(null);
+  connection.tell("live");
+  expect(reads).toBe(2);
 });

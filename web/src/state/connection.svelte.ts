@@ -8,6 +8,7 @@ const PATIENCE = 1500;
 class Connection {
   isOffline = $state(false);
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #wanted = new Set<() => void>();
 
   /** Told by the stream that is always open. */
   tell(state: StreamState): void {
@@ -15,11 +16,23 @@ class Connection {
       clearTimeout(this.#timer);
       this.#timer = undefined;
       this.isOffline = false;
+      if (state === "live") this.#back();
     } else if (state === "waiting" && this.#timer === undefined) {
       this.#timer = setTimeout(() => {
         this.isOffline = true;
       }, PATIENCE);
     }
+  }
+
+  /** Do it once the server can be reached again. */
+  whenBack(run: () => void): void {
+    this.#wanted.add(run);
+  }
+
+  #back(): void {
+    const wanted = [...this.#wanted];
+    this.#wanted.clear();
+    for (const run of wanted) run();
   }
 
   /** Try now: everything that waits for the network wakes at this. */

@@ -122,6 +122,28 @@ async def test_theme_is_chosen_and_kept(stage: Stage) -> None:
     await expect(window.page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+async def test_on_a_phone_no_notice_covers_what_is_written(stage: Stage) -> None:
+    stage.model.otherwise(say("Fine."))
+    window = Window(await stage.page(size=PHONE))
+    page = window.page
+    await window.composer.fill("Hello")
+    await window.button("Send").click()
+    await window.sees("Fine.")
+    await window.is_idle()
+    await window.composer.fill("A line\n" * 6)
+    await window.button("Session menu").click()
+    await page.get_by_role("menuitem", name="Archive").click()
+    close = page.get_by_label("Notices").get_by_role("button", name="Close")
+    await expect(close).to_be_visible()
+    notice, writing = await close.bounding_box(), await window.composer.bounding_box()
+    menu = await window.button("Session menu").bounding_box()
+    assert notice is not None
+    assert writing is not None
+    assert menu is not None
+    assert menu["y"] + menu["height"] < notice["y"]
+    assert notice["y"] + notice["height"] < writing["y"]
+
+
 async def test_where_there_is_little_room_words_give_way(stage: Stage) -> None:
     """To the state of a session and its menu, and to icons."""
     plan = [{"text": "Think about it for as long as it takes to fill a line", "state": "doing"}]

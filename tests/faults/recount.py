@@ -54,6 +54,11 @@ CHECKS = {
     "tokens that fence": """
         SELECT s.id, s.token, l.token FROM sessions s JOIN leases l ON l.name = 'session:' || s.id
         WHERE s.deleted_at IS NULL AND s.token <> l.token""",
+    "what a user's blobs take": """
+        SELECT user_id, sum(bytes), sum(size) FROM (
+            SELECT user_id, bytes, 0 AS size FROM blob_totals
+            UNION ALL SELECT user_id, 0, size FROM blobs) AS counted
+        GROUP BY user_id HAVING sum(bytes) <> sum(size)""",
     "questions of turns that wait for them": """
         SELECT a.id, t.state FROM approvals a JOIN turns t ON t.id = a.turn_id
         JOIN sessions s ON s.id = a.session_id

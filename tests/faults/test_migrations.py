@@ -45,6 +45,7 @@ DIGESTS = {
     9: "d61abf36229e3f3120819f3e8f15f4923a5fb1803cf6250639baa50badc00d59",
     10: "a60b117a99b3c8769f206613fe372238ebacc1af12c1459af090586873692159",
     11: "eb4797231b997612041501e60de2d3b28c01050ae749b1a67c338d0b452102f0",
+    12: "8741082af9fbffeaff4464c0dbcfa80c527ab84adc896bb7b71eb4f72a3881df",
 }
 """Of the migrations that have landed. One that has is never edited; a new one gets a new line."""
 

@@ -25,10 +25,18 @@ from roost.store.upkeep import DAY
 from roost.testing.clock import FakeClock
 from roost.testing.faults import FaultError, failing
 from tests.faults.engines import Gate
+from tests.faults.recount import CHECKS
 from tests.store_driver import Driver, databases, eventually, new_turn
 from tests.unit.store.tables import run_sql
 
 pytestmark = pytest.mark.both
+
+
+@pytest.fixture(autouse=True)
+async def totals_are_exact(ada: Driver, folder: Path) -> AsyncIterator[None]:
+    """Whatever became of the blobs."""
+    yield
+    assert await run_sql(folder, CHECKS["what a user's blobs take"]) == []
 
 
 def files(folder: Path) -> list[Path]:

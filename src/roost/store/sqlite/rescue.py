@@ -139,10 +139,11 @@ def in_words(name: str) -> str:
 
 
 def tables_of(connection: Connection) -> list[str]:
-    """The tables that hold what users have; the search index is made again."""
+    """The tables that hold what users have; the search index is made again, and triggers count
+    blobs."""
     rows = connection.rows(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'search*' "
-        "AND name NOT GLOB 'sqlite_*' AND name <> 'schema'"
+        "AND name NOT GLOB 'sqlite_*' AND name NOT IN ('schema', 'blob_totals')"
     )
     return [str(name) for (name,) in rows]
 

@@ -26,6 +26,7 @@ DIGESTS = {
     9: "07e86152625745e96f328fc11d1f6731b6e9860254bd096056dc8164de35ff77",
     10: "3e0a9378a041c9ae5b21fdc6f6cbc4c3a965e41836bd60a0e66c9af0ab3632bc",
     11: "6f32f0ecc5278a0023afcb2cf4b10bc5b38476c2e90587688c5fe01453953f7b",
+    12: "b0addef06a5b17a65208efd60e2dae266a5b6a7ed963a7dff44d89d2c93b2b38",
 }
 """Of the migrations that have landed. One that has is never edited; a new one gets a new line."""
 
@@ -54,6 +55,27 @@ async def test_migration_that_fails_leaves_nothing(postgres_server: Server) -> N
         await migrate(StoreAddress(url))
     await migrate(StoreAddress(url))
     assert (await schema_of(url)).version == SCHEMA_VERSION
+
+
+async def test_blobs_of_before_the_totals_are_counted(postgres_server: Server) -> None:
+    url = await postgres_server.empty()
+    with failing("store.migrate.after", nth=12 - 7), pytest.raises(FaultError):
+        await migrate(StoreAddress(url))
+    assert (await schema_of(url)).version == 11
+    connection = await connect(StoreAddress(url), cached=False)
+    await connection.execute(BLOBS)
+    await migrate(StoreAddress(url))
+    totals = await fetch(connection, "SELECT user_id, bytes FROM blob_totals ORDER BY user_id")
+    assert totals == [("usr_1", 7), ("usr_2", 4)]
+    await connection.close(timeout=60)
+
+
+BLOBS = """
+INSERT INTO users VALUES ('usr_1', 'Ada', 'admin', NULL, 'UTC', 'en', 0),
+    ('usr_2', 'Bob', 'member', NULL, 'UTC', 'en', 0);
+INSERT INTO blobs VALUES ('usr_1', 'a', 'text/plain', 3, 0), ('usr_1', 'b', 'text/plain', 4, 0),
+    ('usr_2', 'b', 'text/plain', 4, 0)
+"""
 
 
 async def test_store_of_a_newer_roost_is_refused(postgres_server: Server) -> None:

@@ -104,6 +104,21 @@ def test_claims_look_at_what_waits_and_at_nothing_else(new_database: Path) -> No
     assert "USING INDEX turns_interrupted" in plan(new_database, "continuable_turns")[0]
 
 
+def test_upload_adds_up_nothing(new_database: Path) -> None:
+    steps = plan(new_database, "size_of_blobs")
+    assert steps[-1] == "SEARCH blob_totals USING PRIMARY KEY (user_id=?)"
+
+
+def test_every_index_serves_a_statement(new_database: Path) -> None:
+    connection = connect_reader(new_database)
+    rows = connection.rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+    )
+    connection.close()
+    steps = " ".join([step for name in STATEMENTS for step in plan(new_database, name)])
+    assert [name for (name,) in rows if f" INDEX {name} " not in f"{steps} "] == []
+
+
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_parameters_are_numbered_as_sqlite_numbers_them(new_database: Path, name: str) -> None:
     """They are bound by position."""

@@ -5,6 +5,9 @@ INSERT INTO blobs (user_id, id, media_type, size, used_at)
 VALUES (:user, :blob, :media_type, :size, :now)
 ON CONFLICT (user_id, id) DO UPDATE SET used_at = excluded.used_at;
 
+-- name: size_of_blobs
+SELECT coalesce((SELECT bytes FROM blob_totals WHERE user_id = :user), 0);
+
 -- name: get_blob
 SELECT id, media_type, size FROM blobs WHERE user_id = :user AND id = :blob AND used_at >= 0;
 

@@ -71,12 +71,14 @@ WHERE seq IN (SELECT seq FROM message_rows
 UPDATE messages SET gone = NULL
 WHERE seq IN (SELECT seq FROM message_rows WHERE session_id = :session AND gone = :epoch);
 
+-- By its places in the history (turns_begun).
 -- name: undo_turns_from
 UPDATE turns SET undone = :epoch
 WHERE session_id = :session AND start >= :position AND undone IS NULL;
 
+-- Only those that began were taken back (turns_begun).
 -- name: redo_turns
-UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch;
+UPDATE turns SET undone = NULL WHERE session_id = :session AND undone = :epoch AND start IS NOT NULL;
 
 -- name: recount
 UPDATE sessions

@@ -37,7 +37,7 @@ UPDATE turns SET state = 'removed', ended_at = :now
 WHERE session_id = :session AND state = 'queued'
 RETURNING id;
 
--- The newest that began, unless it was cleared away: then those before it were too. A clear takes what
+-- The newest that began (turns_begun), unless it was cleared away: then those before it were too. A clear takes what
 -- began before it, until a restore, which can only be the next epoch.
 -- name: latest_turn
 SELECT * FROM turn_details t

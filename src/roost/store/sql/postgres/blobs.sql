@@ -1,6 +1,3 @@
--- name: size_of_blobs
-SELECT coalesce(sum(size), 0)::bigint FROM blobs WHERE user_id = :user;
-
 -- name: blobs_of_session
 SELECT b.id, b.media_type, b.size
 FROM session_blobs n

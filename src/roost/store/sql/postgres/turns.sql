@@ -8,7 +8,8 @@ SELECT * FROM turn_details
 WHERE id IN (SELECT json_array_elements_text(:ids)) AND session_id = :session
 ORDER BY place, id;
 
--- What was compacted and then cleared is gone by the clear, though its messages went with the compaction.
+-- What came after it is found by its place (turns_begun). What was compacted and then cleared is gone by the
+-- clear, though its messages went with the compaction.
 -- name: turn_place
 SELECT
     EXISTS (SELECT 1 FROM turns o

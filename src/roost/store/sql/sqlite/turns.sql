@@ -4,7 +4,8 @@ SELECT * FROM turn_details
 WHERE id IN (SELECT value FROM json_each(:ids)) AND +session_id = :session
 ORDER BY place, id;
 
--- What was compacted and then cleared is gone by the clear, though its messages went with the compaction.
+-- What came after it is found by its place (turns_begun). What was compacted and then cleared is gone by the
+-- clear, though its messages went with the compaction.
 -- name: turn_place
 SELECT
     EXISTS (SELECT 1 FROM turns o

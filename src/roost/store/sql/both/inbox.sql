@@ -27,5 +27,7 @@ UPDATE inbox SET handled_at = :now, turn_id = :turn, body = NULL
 WHERE channel = :channel AND external_id = :id AND handled_at IS NULL
 RETURNING 1;
 
+-- Every route has a name: without that, SQLite walks all that came on the channel and was handled
+-- (inbox_open).
 -- name: count_inbox
-SELECT count(*) FROM inbox WHERE channel = :channel AND handled_at IS NULL;
+SELECT count(*) FROM inbox WHERE channel = :channel AND handled_at IS NULL AND route > '';

@@ -68,10 +68,11 @@ WHERE id = :turn;
 -- name: count_turn
 UPDATE sessions SET turns = turns + 1 WHERE id = :session;
 
--- Of a turn that another server runs: that server looks.
+-- Of a turn that another server runs (turns_live): that server looks.
 -- name: ask_to_stop
 UPDATE turns SET cancel_at = coalesce(cancel_at, :now)
-WHERE session_id = :session AND state = 'running' AND (:turn IS NULL OR id = :turn)
+WHERE session_id = :session AND state IN ('running', 'waiting') AND state = 'running'
+  AND (:turn IS NULL OR id = :turn)
 RETURNING id;
 
 -- name: resume_turn

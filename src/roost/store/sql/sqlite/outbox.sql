@@ -28,8 +28,10 @@ FROM outbox WHERE id = :id;
 -- name: count_outbox
 SELECT count(*) FROM outbox WHERE state = 'pending' AND route > :after AND route < :last;
 
+-- Everybody's that failed (outbox_failed) are few: the pluses keep the planner from walking all that was
+-- sent on the channel.
 -- name: count_undelivered
-SELECT count(*) FROM outbox WHERE state = 'failed' AND route > :after AND route < :last;
+SELECT count(*) FROM outbox WHERE state = 'failed' AND +route > :after AND +route < :last;
 
 -- What a message of ours says (outbox_pieces_sent), for replies to it.
 -- name: piece_by_external

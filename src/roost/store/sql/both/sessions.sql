@@ -44,9 +44,10 @@ WHERE parent_id = :session AND parent_kind = 'subagent' AND user_id = :user AND 
 UPDATE leases SET token = token + 1, holder = NULL, until = :now
 WHERE name = 'session:' || :session;
 
+-- Those of turns that were undone are withdrawn already (turns_unremembered).
 -- name: withdraw_marks
 UPDATE turns SET memory_scope = NULL
-WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL;
+WHERE session_id = :session AND memory_scope IS NOT NULL AND segment_id IS NULL AND undone IS NULL;
 
 -- name: withdraw_segments
 UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL

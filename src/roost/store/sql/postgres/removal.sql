@@ -12,10 +12,11 @@ SELECT id FROM gone;
 UPDATE leases SET token = token + 1, holder = NULL, until = :now
 WHERE name IN (SELECT 'session:' || json_array_elements_text(:sessions));
 
+-- The same as withdraw_marks (turns_unremembered).
 -- name: withdraw_all_marks
 UPDATE turns SET memory_scope = NULL
 WHERE session_id IN (SELECT json_array_elements_text(:sessions))
-  AND memory_scope IS NOT NULL AND segment_id IS NULL;
+  AND memory_scope IS NOT NULL AND segment_id IS NULL AND undone IS NULL;
 
 -- name: withdraw_all_segments
 UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL

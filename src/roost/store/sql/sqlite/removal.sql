@@ -9,10 +9,11 @@ RETURNING id;
 UPDATE leases SET token = token + 1, holder = NULL, until = :now
 WHERE name IN (SELECT 'session:' || value FROM json_each(:sessions));
 
+-- The same as withdraw_marks (turns_unremembered).
 -- name: withdraw_all_marks
 UPDATE turns SET memory_scope = NULL
 WHERE session_id IN (SELECT value FROM json_each(:sessions))
-  AND memory_scope IS NOT NULL AND segment_id IS NULL;
+  AND memory_scope IS NOT NULL AND segment_id IS NULL AND undone IS NULL;
 
 -- name: withdraw_all_segments
 UPDATE memory_segments SET state = 'withdrawn', due_at = :now, error = NULL, rests_since = NULL

@@ -99,6 +99,8 @@ async def test_everything_is_read_from_postgres_as_it_was_from_sqlite(data: Path
     assert {each.name for each in compared} == {t.name for t in TABLES} | {"search", "search_facts"}
     for each in compared:
         assert each.rows[1] == len(rows.get(each.name, [0] * each.rows[0])) > 0, each.name
+    totals = [(f"({user},{bytes})",) for user, bytes in rows["blob_totals"]]
+    assert (await rows_in(url))["blob_totals"] == totals != []
     await same_on_both(data, url)
     async with on_postgres(data, url) as store:
         for content in (LARGE, b""):

@@ -331,6 +331,17 @@ async def test_attachments_are_found_again_by_their_bytes(data: Path, table: str
         assert await me.blobs.read_bytes(BlobId(part.blob)) == ATTACHMENT
 
 
+async def test_what_attachments_take_is_counted_as_they_are_rescued(data: Path) -> None:
+    async with opened(data) as store:
+        for number in range(3):
+            await store.of(USER).blobs.put_bytes(b"owl" * number, "text/plain")
+    before = rows_of(data)["blob_totals"]
+    middle_of("messages")(data)
+    result = await repaired(data)
+    assert [each for each in result.lost if "blob" in each] == []
+    assert rows_of(data)["blob_totals"] == before != []
+
+
 async def test_every_single_damaged_page_is_found_and_survived(tmp_path: Path) -> None:
     """Whatever page is hit: never a raw error, and what is rescued is a whole store."""
     async with opened(tmp_path / "whole") as store:

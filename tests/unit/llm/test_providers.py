@@ -132,6 +132,7 @@ def test_only_provider_is_asked_for_any_model() -> None:
         ("azure/gpt-5", {}, "Set AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT"),
         ("compatible/heron", {}, "Add [providers.compatible] with its base_url to roost.toml"),
         ("heron", {}, "It is not clear who has the model heron"),
+        ("zebra/heron", {}, "Write it as PROVIDER/zebra/heron"),
         ("ollama", {}, "Which model of ollama? Write it as ollama/MODEL"),
     ],
 )

@@ -242,6 +242,26 @@ async def test_damaged_page_costs_no_row_but_its_own(data: Path, table: str) -> 
     assert result.kept[table] == before - cells
 
 
+async def test_row_that_leads_back_before_a_page_that_is_gone(data: Path) -> None:
+    """Whoever reads on from there comes by it again, without end."""
+    before = len(rows_of(data)["events"])
+    first, second = pages(data, "events")[1:3]
+    path = data / DATABASE
+    content = bytearray(path.read_bytes())
+    size = int.from_bytes(content[16:18])
+    page = memoryview(content)[(first - 1) * size : first * size]
+    cells = int.from_bytes(page[3:5])
+    last = int.from_bytes(page[8 + 2 * (cells - 1) :][:2])
+    number = last + (1 if page[last] < 0x80 else 2)  # after the length, of two bytes from 128 on
+    assert page[number] == cells
+    page[number] = 1
+    path.write_bytes(content)
+    scribble(data, second)
+    result = await repaired(data)
+    assert "some rows of events could not be read" in result.lost
+    assert before // 2 < result.kept["events"] < before
+
+
 def in_an_index_of(folder: Path, table: str) -> int:
     """A page of the longest index of a table."""
     connection = Connection(str(folder / DATABASE))

@@ -115,12 +115,12 @@ def _readable(
     jump = step
     while 0 <= at <= _LAST_ROWID:
         for found in _until_unreadable(damaged, select, at):
-            if found is None:
+            # A damaged page can also give a row from before, again and again.
+            if found is None or (number := int(str(found[0]))) * step <= at * step:
                 yield None
                 break
-            rowid, *row = found
-            at, jump = int(str(rowid)), step
-            yield tuple(row)
+            at, jump = number, step
+            yield found[1:]
         else:
             return
         at, jump = at + jump, jump * 2

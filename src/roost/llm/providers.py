@@ -308,8 +308,8 @@ class Providers:
             if any(re.fullmatch(family, reference) for family in traits.families):
                 return _no_key(vendor, traits)
         return (
-            f"It is not clear who has the model {reference}. Write it as PROVIDER/{reference}; there"
-            f" are {', '.join(self._providers)}."
+            f"It is not clear who has the model {reference}. Write it as PROVIDER/{reference};"
+            f" there are {', '.join(self._providers)}."
         )
 
 

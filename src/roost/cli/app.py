@@ -52,7 +52,7 @@ def _check(_: object, value: object) -> None:
 
 app = App(
     name="roost",
-    default_parameter=Parameter(validator=_check),
+    default_parameter=Parameter(negative=(), validator=_check),
     help="A self-hosted agent server whose sessions never lose a turn.",
     help_format="plaintext",
     version=f"Roost {__version__}",
@@ -77,7 +77,7 @@ def run(
 def doctor(
     *,
     repair: Annotated[
-        bool, Parameter(negative=(), help="Mend a damaged store; a copy of it is made first.")
+        bool, Parameter(help="Mend a damaged store; a copy of it is made first.")
     ] = False,
     settings: Settings = _NO_FLAGS,
 ) -> int:
@@ -104,9 +104,7 @@ def backup(
 @app.command
 def migrate(
     *,
-    verify: Annotated[
-        bool, Parameter(negative=(), help="Only compare with what was moved earlier.")
-    ] = False,
+    verify: Annotated[bool, Parameter(help="Only compare with what was moved earlier.")] = False,
     settings: Settings = _NO_FLAGS,
 ) -> int:
     """Move everything from the data folder to the PostgreSQL database that ROOST_STORE names."""
@@ -138,9 +136,7 @@ def chat(
     /,
     *,
     model: Annotated[str | None, flag("NAME", "Who is to answer, as provider/model.")] = None,
-    new: Annotated[
-        bool, Parameter(negative=(), help="Open a new session instead of the last one.")
-    ] = False,
+    new: Annotated[bool, Parameter(help="Open a new session instead of the last one.")] = False,
     session: Annotated[str | None, flag("ID", "Go on with this session.")] = None,
     settings: Settings = _NO_FLAGS,
 ) -> int:
@@ -259,7 +255,7 @@ def invoke(arguments: list[str]) -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             terminal.let_go(sys.stdout)
-            return _fail("No room is left on the disk that the output goes to. Free some.", 1)
+            return _fail("A disk is full: that of the output, or of the data. Free some of it.", 1)
         log.exception("unexpected error")
         return _fail("Roost stopped at an error it did not expect. The log above says more.", 1)
 

@@ -109,10 +109,8 @@ def remove(name: str, /, *, settings: Settings = _NO_FLAGS) -> None:
 @channels.command
 def undelivered(
     *,
-    retry: Annotated[
-        bool, Parameter(negative=(), help="Try to deliver all of them once more.")
-    ] = False,
-    drop: Annotated[bool, Parameter(negative=(), help="Let go of all of them.")] = False,
+    retry: Annotated[bool, Parameter(help="Try to deliver all of them once more.")] = False,
+    drop: Annotated[bool, Parameter(help="Let go of all of them.")] = False,
     settings: Settings = _NO_FLAGS,
 ) -> None:
     """List messages that a platform would not take."""

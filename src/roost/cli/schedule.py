@@ -54,7 +54,7 @@ def add(
     route: Annotated[str | None, flag("ROUTE", "Where answers go, such as telegram:dm:42.")] = None,
     model: Annotated[str | None, flag("NAME", "Who is to answer, as provider/model.")] = None,
     skip_missed: Annotated[
-        bool, Parameter(negative=(), help="What is due while Roost is off is not made up for.")
+        bool, Parameter(help="What is due while Roost is off is not made up for.")
     ] = False,
     settings: Settings = _NO_FLAGS,
 ) -> None:

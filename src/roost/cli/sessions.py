@@ -37,7 +37,7 @@ def list_sessions(
     *words: Annotated[str, Parameter(help="Only those with this in their title.")],
     project: Annotated[str | None, flag("NAME", "Only those of this project.")] = None,
     archived: Annotated[
-        bool, Parameter(negative=(), help="Those that were put away, instead of the others.")
+        bool, Parameter(help="Those that were put away, instead of the others.")
     ] = False,
     limit: Annotated[int, count("How many at most.")] = _LISTED,
     settings: Settings = _NO_FLAGS,

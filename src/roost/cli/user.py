@@ -62,7 +62,7 @@ def add(
     /,
     *,
     admin: Annotated[
-        bool, Parameter(negative=(), help="They may see to users, providers and settings too.")
+        bool, Parameter(help="They may see to users, providers and settings too.")
     ] = False,
     settings: Settings = _NO_FLAGS,
 ) -> None:

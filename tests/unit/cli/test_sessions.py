@@ -168,7 +168,7 @@ def test_full_disk_behind_the_output_is_said(desk: Desk, command: str) -> None:
             stderr=subprocess.PIPE,
             check=False,
         )
-    said = b"No room is left on the disk that the output goes to. Free some.\n"
+    said = b"A disk is full: that of the output, or of the data. Free some of it.\n"
     assert (failed.returncode, failed.stderr) == (1, said)
 
 

@@ -177,9 +177,8 @@ class Imports:
         """Nothing goes on by itself after an import, so nobody else would."""
         session, head = document.session, document.session.head
         not_run = {call.id for call in document.tool_calls if call.state in _NEVER_RAN}
-        for each in reversed(
-            lone
-        ):  # what makes room for one leaves those before it in their places
+        # The last one first: making room for it leaves those before it in their places.
+        for each in reversed(lone):
             if each.is_free:
                 head = max(head, each.place)
             else:

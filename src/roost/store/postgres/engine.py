@@ -17,6 +17,7 @@ import structlog
 from roost.core.clock import Clock
 from roost.core.errors import RoostError, StoreClosed, StoreUnavailable
 from roost.core.keys import StoreAddress
+from roost.core.structs import learn_structs
 from roost.store.figures import CommitFigures
 from roost.store.operations import Operation, SqlValue
 from roost.store.postgres import dialect
@@ -74,6 +75,7 @@ class PostgresEngine:
         idle: Sequence[Slice] = (),
         connections: int = CONNECTIONS,
     ) -> None:
+        learn_structs()
         self._path = address
         self._clock = clock
         self._loop = asyncio.get_running_loop()

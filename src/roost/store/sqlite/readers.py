@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from roost.core.clock import Clock
 from roost.core.errors import StoreClosed
+from roost.core.structs import learn_structs
 from roost.store.operations import Operation
 from roost.store.sqlite.connect import Connection, connect_reader, explained
 from roost.store.sqlite.runner import Runner
@@ -25,6 +26,7 @@ class _Local(threading.local):
 
 class Readers:
     def __init__(self, path: Path, statements: Mapping[str, Statement], clock: Clock) -> None:
+        learn_structs()
         self._path = path
         self._statements = statements
         self._clock = clock

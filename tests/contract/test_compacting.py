@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from roost.cli.chat.commands import Room, run
 from roost.core.clock import SystemClock
 from roost.core.config import CompactionConfig, Config, LimitsConfig, ProviderConfig
 from roost.core.errors import Budget, Conflict, NotFound, SummaryFailed
-from roost.core.events import Changed, HistoryRewritten, Noticed
+from roost.core.events import Changed, HistoryRewritten, Noticed, SessionEvent
 from roost.core.ids import SessionId, new_message_id
 from roost.core.messages import Message, TextPart, ToolResultPart, plain_text
 from roost.core.sessions import Session
@@ -182,11 +182,26 @@ async def test_summary_longer_than_what_it_replaces_is_refused(
     session = await engine.session()
     await fill(engine, session, 3)
     before = await engine.texts(session)
-    assert await engine.account.history.compact(session) is None
+    async with engine.account.watch(session) as events:
+        await anext(events)
+        told = asyncio.create_task(_until_changed(events))
+        assert await engine.account.history.compact(session) is None
+        await engine.account.update(session, SessionPatch(title="Questions"))
+        assert [type(event) for event in await told] == [Noticed], "once, however often it is tried"
+    assert len([request for request in server.requests if request.model == "small"]) > 1
     assert await engine.texts(session) == before
     await fill(engine, session, 12)
     assert await epoch(engine, session) >= 1
     assert "blah" not in "".join(await engine.texts(session))
+
+
+async def _until_changed(events: AsyncIterator[SessionEvent]) -> list[SessionEvent]:
+    told: list[SessionEvent] = []
+    async for event in events:
+        if isinstance(event, Changed):
+            break
+        told.append(event)
+    return told
 
 
 CUT = say("# Goals\nTo count wo") + finish("length")

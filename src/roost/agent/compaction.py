@@ -105,21 +105,13 @@ class Compactor:
         window = self._model.target.profile.context or UNKNOWN_WINDOW
         if trigger == "overflow":
             window = min(window, used)  # whatever was believed of it, this was too much
-        target = window * TARGET
         in_need = trigger in ("turn", "overflow")
-        if not in_need:
-            target = min(target, used / 2)
-        for tail in TAILS:
-            found = plan(
-                request.messages,
-                size,
-                excess=round(used - target),
-                tail=round(window * tail),
-                keep_first=tail > 0,
-            )
-            if not _is_worth_it(found, size, 1 if in_need else LEAST):
-                continue
+        target = window * TARGET if in_need else min(window * TARGET, used / 2)
+        least = 1 if in_need else LEAST
+        worth = _worth(request.messages, size, window, round(used - target), least)
+        if worth:
             began()
+        for found in worth:
             made = await self._attempt(
                 found,
                 size,
@@ -129,16 +121,13 @@ class Compactor:
                 spent=spent,
             )
             if made is not None:
-                gone = set(made.replaced)
-                after = used - sum([size(m) for m in request.messages if m.id in gone])
-                after += sum([size(_message(new.message)) for new in made.replacements])
                 return msgspec.structs.replace(
                     made,
                     epoch=epoch,
                     trigger=trigger,
                     focus=focus,
                     tokens_before=used,
-                    tokens_after=after,
+                    tokens_after=used - _gained(made, request.messages, size),
                     usage=tuple(spent),
                 )
         return None
@@ -245,8 +234,29 @@ def _by_length(tokens: int, messages: Sequence[Message]) -> Callable[[Message], 
     return lambda message: round(length_of(message) * rate)
 
 
-def _is_worth_it(found: Plan, size: Callable[[Message], int], least: int) -> bool:
-    return bool(found.pruned) or sum([size(message) for message in found.middle]) >= least
+def _gained(made: Compaction, messages: Sequence[Message], size: Callable[[Message], int]) -> int:
+    gone = set(made.replaced)
+    came = sum([size(_message(new.message)) for new in made.replacements])
+    return sum([size(message) for message in messages if message.id in gone]) - came
+
+
+def _worth(
+    messages: Sequence[Message],
+    size: Callable[[Message], int],
+    window: int,
+    excess: int,
+    least: int,
+) -> list[Plan]:
+    """Plans by which there is something to gain; each keeps fewer of the newest messages."""
+    plans = [
+        plan(messages, size, excess=excess, tail=round(window * tail), keep_first=tail > 0)
+        for tail in TAILS
+    ]
+    return [
+        each
+        for each in plans
+        if each.pruned or sum([size(message) for message in each.middle]) >= least
+    ]
 
 
 def _compaction(replacements: Sequence[Replacement], replaced: Sequence[Message]) -> Compaction:

@@ -254,6 +254,7 @@ def invoke(arguments: list[str]) -> int:
         return 130
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            log.debug("a disk is full", exc_info=True)
             terminal.let_go(sys.stdout)
             return _fail("A disk is full: that of the output, or of the data. Free some of it.", 1)
         log.exception("unexpected error")
